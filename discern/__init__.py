@@ -1,0 +1,1 @@
+"""Review checkpoints for a Git change."""
