@@ -14,7 +14,7 @@ _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 def one_line(text: str, limit: int | None = None) -> str:
     """`text` with every character that could harm a terminal or a reader shown as an escape, in at most `limit` characters.
 
-    A byte that is not UTF-8 (a surrogate escape) comes out as `\\xff`, unlike the character U+00FF. A text that is cut ends with `…`.
+    A byte that is not UTF-8 (a surrogate escape) comes out as `\\xff`, unlike the character U+00FF. A cut text ends with `…`.
     """
     # `re.sub` compiles the class when it is first needed, not at import: most texts take the first way.
     safe = text if text.isascii() and text.isprintable() else re.sub(_UNSAFE, _escape, text)
