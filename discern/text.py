@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Control characters, what ends a line for some readers, what is invisible, what turns the direction of writing, and surrogates.
 # Written out, not asked of `str.isprintable`: the answer must not depend on the Unicode tables of the running Python.
-_UNSAFE: Final = "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+_UNSAFE: Final = "".join(
+    (
+        "[",
+        "\x00-\x1f\x7f-\x9f",  # control characters
+        "\u2028\u2029",  # what ends a line for some readers
+        "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",  # what turns the direction of writing
+        "\u00ad\u180e\u200b\u2060-\u2065\ufeff\ufff9-\ufffb\U000e0000-\U000e007f",  # what cannot be seen
+        "\ud800-\udfff",  # surrogates: bytes that are not UTF-8
+        "]",
+    )
+)
 _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
