@@ -1,0 +1,200 @@
+"""A throw-away Git directory of our own: no configuration, no references, no attributes of anyone's (spec 4.2).
+
+It reads the repository's objects and index and can be asked tree against tree; what is written goes into its own object
+store, so that the repository is never touched. Loaded before the heavy imports: standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from discern.effects.git import Git, Question, Setting, sealed_environment
+from discern.effects.repository import Repository
+
+# Above this Git takes a file for binary without looking into it; it is Git's own default, pinned.
+BIG_FILE = 512 << 20
+CONFIG = """[core]
+\trepositoryformatversion = {version}
+\tbare = true
+\tbigFileThreshold = {big}
+\tattributesFile = {null}
+{extension}"""
+SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+
+
+class Sealed(NamedTuple):
+    """The directory, the setting to ask it in, and how its objects are named."""
+
+    directory: str
+    setting: Setting
+    object_format: str
+
+    @property
+    def objects(self) -> str:
+        """The object store that new objects go to."""
+        return self.directory + "/objects"
+
+    def with_index(self, repository: Repository) -> Setting:
+        """The repository's index read in our own setting; no working tree is in reach."""
+        for name in sorted(os.listdir(repository.git_directory)):
+            if name.startswith("sharedindex."):  # the other half of a split index is looked for beside our own
+                os.symlink(f"{repository.git_directory}/{name}", f"{self.directory}/{name}")
+        return self.setting._replace(environment=self.setting.environment | {"GIT_INDEX_FILE": repository.git_directory + "/index"})
+
+    def with_attributes(self, files: Iterable[tuple[str, bytes]]) -> Setting:
+        """A working tree that holds these `.gitattributes` files in their places and nothing else."""
+        tree = self.directory + "/attributes"
+        os.makedirs(tree, exist_ok=True)
+        for path, body in files:
+            os.makedirs(os.path.dirname(f"{tree}/{path}"), exist_ok=True)
+            with open(f"{tree}/{path}", "wb") as file:
+                file.write(body)
+        return self.setting._replace(directory=tree, environment=self.setting.environment | {"GIT_WORK_TREE": tree})
+
+    def write(self, kind: bytes, body: bytes) -> str:
+        """Store one object; its id."""
+        raw = b"%b %d\0%b" % (kind, len(body), body)
+        oid = hashlib.new(self.object_format, raw, usedforsecurity=False).hexdigest()
+        folder = f"{self.objects}/{oid[:2]}"
+        os.makedirs(folder, exist_ok=True)
+        with open(f"{folder}/{oid[2:]}", "wb") as file:
+            file.write(zlib.compress(raw, 0))
+        return oid
+
+    def write_tree(self, entries: Iterable[tuple[str, str, str]]) -> str:
+        """Store a made-up tree of (mode, name, object id), names in ascending order; its id."""
+        return self.write(b"tree", b"".join(b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries))
+
+
+def blob_id(body: bytes, object_format: str) -> str:
+    """The id that Git gives to these bytes as they are."""
+    return hashlib.new(object_format, b"blob %d\0%b" % (len(body), body), usedforsecurity=False).hexdigest()
+
+
+def seal(git: Git, repository: Repository) -> Sealed:
+    """Make the directory. Raises OSError if the temporary directory cannot be written; `remove` takes it away."""
+    directory = tempfile.mkdtemp(prefix="discern-")
+    sha256 = repository.object_format == "sha256"
+    os.makedirs(directory + "/objects/info")
+    for folder in ("refs", "info"):
+        os.mkdir(f"{directory}/{folder}")
+    text = CONFIG.format(version=int(sha256), big=BIG_FILE, null=os.devnull, extension=SHA256 if sha256 else "")
+    files = {
+        "HEAD": b"ref: refs/heads/none\n",
+        "config": text.encode(),
+        # A made-up name that ends in `t` is text whatever its bytes: the policy commit's attributes say so of that file.
+        "info/attributes": b"*t diff\n",
+        "objects/info/alternates": quoted(os.fsencode(repository.common_directory + "/objects")) + b"\n",
+    }
+    for name, body in files.items():
+        with open(f"{directory}/{name}", "wb") as file:
+            file.write(body)
+    return Sealed(directory, Setting(directory, sealed_environment(git.ambient, directory)), repository.object_format)
+
+
+def remove(sealed: Sealed) -> None:
+    """Take the directory away; what cannot be removed is the temporary directory's business."""
+    shutil.rmtree(sealed.directory, ignore_errors=True)
+
+
+def quoted(path: bytes) -> bytes:
+    """A path as Git reads it in its own files and lists: in double quotes, with C escapes."""
+    return b'"' + b"".join(b"\\%03o" % c if c < 32 or c in b'"\\' else bytes([c]) for c in path) + b'"'
+
+
+class Entry(NamedTuple):
+    """What a tree says of one name."""
+
+    mode: str
+    oid: str
+
+
+class Objects:
+    """A conversation with one `cat-file` process: sizes and bodies of objects, and the policy commit's tree walked by path."""
+
+    def __init__(self, git: Git, sealed: Sealed) -> None:
+        self._git = git
+        self._buffer = bytearray()
+        self._oid_bytes = 32 if sealed.object_format == "sha256" else 20
+        self._trees: dict[str, dict[bytes, Entry]] = {}
+        self._question: Question = git.ask(sealed.setting, "cat-file", "--batch-command", keep_open=True, sink=self._take)
+
+    def sizes(self, oids: list[str]) -> list[int | None]:
+        """Bytes of each object; None where it is not there."""
+        found: list[int | None] = []
+        for start in range(0, len(oids), 256):
+            part = oids[start : start + 256]
+            self._git.feed(self._question, b"".join(b"info %b\n" % oid.encode() for oid in part))
+            for _ in part:
+                header = self._header()
+                found.append(header[1] if header else None)
+        return found
+
+    def body(self, name: str, limit: int) -> bytes | int | None:
+        """The bytes of an object; its size alone if it has more than `limit` bytes; None where it is not to be had."""
+        size = self.sizes([name])[0]
+        if size is None or size > limit:
+            return size
+        self._git.feed(self._question, b"contents %b\n" % name.encode())
+        header = self._header()
+        body = self._exactly(header[1] + 1) if header else None
+        return body[:-1] if body is not None else None
+
+    def entry(self, tree: str, path: bytes) -> Entry | None:
+        """What a tree holds at a path, directories walked one by one, so that a link on the way is seen as one."""
+        *folders, name = path.split(b"/")
+        for folder in folders:
+            entry = self._tree(tree).get(folder)
+            if entry is None or entry.mode != "40000":
+                return None
+            tree = entry.oid
+        return self._tree(tree).get(name)
+
+    def _tree(self, oid: str) -> dict[bytes, Entry]:
+        if oid not in self._trees:
+            body = self.body(oid, 1 << 30)
+            self._trees[oid] = parse_tree(body, self._oid_bytes) if isinstance(body, bytes) else {}
+        return self._trees[oid]
+
+    def _take(self, piece: bytes) -> bool:
+        self._buffer += piece
+        return True
+
+    def _header(self) -> tuple[bytes, int] | None:
+        while (end := self._buffer.find(b"\n")) < 0:
+            if self._question.answer is not None:
+                return None
+            self._git.pump()
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        words = line.split(b" ")
+        return (words[1], int(words[2])) if len(words) == 3 and words[2].isdigit() else None
+
+    def _exactly(self, size: int) -> bytes | None:
+        while len(self._buffer) < size:
+            if self._question.answer is not None:
+                return None
+            self._git.pump()
+        body = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return body
+
+
+def parse_tree(body: bytes, oid_bytes: int) -> dict[bytes, Entry]:
+    """A tree object: mode, a space, the name, NUL, the id as bytes, again and again. What is cut short ends the list."""
+    entries: dict[bytes, Entry] = {}
+    at = 0
+    while (end := body.find(b"\0", at)) >= 0:
+        mode, _, name = body[at:end].partition(b" ")
+        oid = body[end + 1 : end + 1 + oid_bytes]
+        if len(oid) < oid_bytes:
+            break
+        entries[name] = Entry(mode.decode("ascii", "replace"), oid.hex())
+        at = end + 1 + oid_bytes
+    return entries

@@ -1,0 +1,279 @@
+"""One enumeration of the change: policy tree against index, index against files, and what is untracked (spec 4.1, 4.2).
+
+The first is asked in the sealed directory. The second needs the user's own setting, because only that says what `git add` would
+store; each file that may differ is then hashed, and its object id, not its look, decides whether it is changed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from discern.effects.git import Git, Question, Setting
+from discern.effects.repository import Repository
+from discern.effects.sealed import Entry, Objects, Sealed, quoted
+from discern.effects.worktree import Signature, Worktree, signature
+from discern.vocabulary import SUBJECT_FILE_LIMIT, FileReason, Kind
+
+RAW = ("--raw", "-z", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--ignore-submodules=dirty")
+HASHING = ("-c", "core.safecrlf=false", "-c", "core.looseCompression=0", "-c", "core.bigFileThreshold=512m")
+GITLINK, LINK = "160000", "120000"
+ATTEMPTS = 3  # at hashing dirty files, when one of them vanishes under Git's hands
+
+
+class Row(NamedTuple):
+    """One `--raw` record."""
+
+    letter: str
+    before: Entry
+    after: Entry
+    path: bytes
+
+
+class Change(NamedTuple):
+    """One changed path, root-relative, with what Git has or would store on either side.
+
+    `trouble`: why the current side could not be read; then `current` is not known. An untracked file's is not asked for here.
+    """
+
+    path: bytes
+    kind: Kind
+    base: Entry | None
+    current: Entry | None
+    trouble: FileReason | None = None
+    untracked: bool = False
+
+    @property
+    def gitlink(self) -> bool:
+        """A submodule on either side: never text, never binary (spec 4.8)."""
+        return any(side is not None and side.mode == GITLINK for side in (self.base, self.current))
+
+
+class Marks:
+    """What `ls-files` says of tracked files that hide an edit, and which files are untracked; all others are dropped as read."""
+
+    def __init__(self) -> None:
+        self.hidden: list[tuple[str, bytes]] = []
+        self.untracked: list[bytes] = []
+        self._tail = b""
+
+    def take(self, piece: bytes) -> bool:
+        """One more piece of `ls-files -z -v` output."""
+        *entries, self._tail = (self._tail + piece).split(b"\0")
+        for entry in entries:
+            if entry[:2] == b"? ":
+                self.untracked.append(entry[2:])
+            elif entry[:2] not in (b"H ", b"M "):
+                self.hidden.append((entry[:1].decode("ascii", "replace"), entry[2:]))
+        return True
+
+
+class Listings(NamedTuple):
+    """The running questions. With `--commit` there is only the first (spec 0)."""
+
+    staged: Question
+    worktree: Question | None = None
+    untracked: Question | None = None
+    marks: Marks | None = None
+
+
+def start(git: Git, repository: Repository, sealed: Sealed, policy_commit: str, commit: str | None) -> Listings:
+    """Ask for everything that is changed; the answers come while others work."""
+    below = ("--", repository.prefix) if repository.prefix else ("--",)
+    if commit is not None:
+        return Listings(git.ask(sealed.setting, "diff-tree", *RAW, policy_commit, commit, *below))
+    marks = Marks()
+    staged = git.ask(sealed.with_index(repository), "diff-index", "--cached", "--ita-invisible-in-index", *RAW, policy_commit, *below)
+    worktree = git.ask(repository.setting, "diff-files", "--ita-invisible-in-index", *RAW, *below)
+    listed = ("-z", "-v", "--cached", "--others", "--exclude-standard")
+    return Listings(staged, worktree, git.ask(repository.setting, "ls-files", *listed, *below, sink=marks.take), marks)
+
+
+def changes(git: Git, repository: Repository, sealed: Sealed, objects: Objects, policy_tree: str, listings: Listings) -> tuple[Change, ...] | str:
+    """Every changed path once, sorted by its bytes; a string says in one line why there is no such view (spec 4.12)."""
+    answers = [git.wait(question) for question in listings[:3] if isinstance(question, Question)]
+    if not all(answer.ok for answer in answers):
+        return "Git could not list the change: " + " ".join(answer.words.decode("utf-8", "replace") for answer in answers if not answer.ok)
+    parsed = [parse_raw(answer.output) for answer in answers[:2]]
+    rows = [row for row in parsed if row is not None]
+    if len(rows) < len(parsed):
+        return "Git's list of the change could not be read"
+    found = {row.path: from_row(row) for row in rows[0] if row.letter != "U"}
+    if listings.marks is not None:
+        room = Enumeration(git, repository, sealed, objects, policy_tree, found)
+        with Worktree(repository.top) as worktree:
+            room.look_at(worktree, rows[1], listings.marks.hidden, {row.path for row in rows[0] if row.letter == "U"})
+        for path in listings.marks.untracked:
+            found.setdefault(path.rstrip(b"/"), Change(path.rstrip(b"/"), "added", None, None, untracked=True))
+    cut = len(os.fsencode(repository.prefix))
+    return tuple(sorted((change._replace(path=change.path[cut:]) for change in found.values()), key=lambda change: change.path))
+
+
+class Candidate(NamedTuple):
+    """A tracked file that may differ from the index: what the index has, the mode it would be stored with."""
+
+    path: bytes
+    stored: Entry | None
+    mode: str
+
+
+class Enumeration:
+    """The tracked listing while it is being put together: staged changes, corrected by what the files themselves hold."""
+
+    def __init__(
+        self, git: Git, repository: Repository, sealed: Sealed, objects: Objects, policy_tree: str, found: dict[bytes, Change]
+    ) -> None:
+        self._git, self._repository, self._sealed, self._objects = git, repository, sealed, objects
+        self._policy_tree = policy_tree
+        self._found = found
+
+    def look_at(self, worktree: Worktree, rows: Iterable[Row], hidden: Iterable[tuple[str, bytes]], staged_unmerged: set[bytes]) -> None:
+        """Work in the files that may differ: those Git names, those its index flags hide, and unmerged ones (spec 4.1, 4.2)."""
+        rows = list(rows)
+        unmerged = staged_unmerged | {row.path for row in rows if row.letter == "U"}
+        dirty: dict[bytes, Candidate] = {}
+        for row in rows:
+            if row.path in unmerged:
+                continue
+            if row.letter == "D":
+                self._settle(row.path, self._base(row.path, row.before), None)
+            else:
+                dirty[row.path] = Candidate(row.path, row.before if row.before.mode != "000000" else None, row.after.mode)
+        for flag, path in hidden:
+            self._unhide(worktree, flag, path, dirty)
+        for path in unmerged:
+            self._unmerged(worktree, path, dirty)
+        self._store(worktree, [dirty[path] for path in sorted(dirty)])
+
+    def _base(self, path: bytes, index: Entry | None) -> Entry | None:
+        """The policy tree's side: what the staged change says, else the index's own, since then they are the same."""
+        return self._found[path].base if path in self._found else index
+
+    def _unhide(self, worktree: Worktree, flag: str, path: bytes, dirty: dict[bytes, Candidate]) -> None:
+        """A file that assume-unchanged (lower case) or skip-worktree (S) hides; one that a sparse checkout leaves out is no change."""
+        staged = self._found.get(path)
+        index = staged.current if staged is not None else self._objects.entry(self._policy_tree, path)
+        info = worktree.look(path)
+        if isinstance(info, str):
+            if flag not in "Ss" and info == "absent":
+                self._settle(path, self._base(path, index), None)
+        elif index is not None:
+            dirty.setdefault(path, Candidate(path, index, mode_of(info, index.mode)))
+
+    def _unmerged(self, worktree: Worktree, path: bytes, dirty: dict[bytes, Candidate]) -> None:
+        """What Git's diff from the policy commit to the working tree says of an unmerged path (spec 4.1)."""
+        base = self._objects.entry(self._policy_tree, path)
+        self._found[path] = Change(path, "modified" if base else "added", base, None)
+        info = worktree.look(path)
+        if info == "absent":
+            self._settle(path, base, None)
+        else:
+            dirty[path] = Candidate(path, base, mode_of(info, base.mode if base else "100644") if not isinstance(info, str) else "100644")
+
+    def _settle(self, path: bytes, base: Entry | None, current: Entry | None, trouble: FileReason | None = None) -> None:
+        """The last word on a path: no change if both sides are the same."""
+        if base == current and trouble is None:
+            self._found.pop(path, None)
+            return
+        kind: Kind = "added" if base is None else "modified"
+        self._found[path] = Change(path, "deleted" if current is None and trouble is None else kind, base, current, trouble)
+
+    def _store(self, worktree: Worktree, dirty: list[Candidate]) -> None:
+        """Hash every dirty file as `git add` would and settle what it is."""
+        regular: list[tuple[Candidate, Signature]] = []
+        for candidate in dirty:
+            base = self._base(candidate.path, candidate.stored)
+            info = worktree.look(candidate.path)
+            if isinstance(info, str):
+                self._settle(candidate.path, base, None, "unreadable")
+            elif stat.S_ISLNK(info.st_mode):
+                self._store_link(worktree, candidate, base)
+            elif not stat.S_ISREG(info.st_mode) or candidate.mode == GITLINK:
+                self._settle(candidate.path, base, None, "not_regular")
+            else:
+                self._open(worktree, candidate, base, regular)
+        self._hash(worktree, regular)
+
+    def _store_link(self, worktree: Worktree, candidate: Candidate, base: Entry | None) -> None:
+        """A symlink is its target's text, never followed (spec 4.8)."""
+        target = worktree.link(candidate.path)
+        current = Entry(LINK, self._sealed.write(b"blob", target)) if target is not None else None
+        self._settle(candidate.path, base, current, None if current else "unreadable")
+
+    def _open(self, worktree: Worktree, candidate: Candidate, base: Entry | None, regular: list[tuple[Candidate, Signature]]) -> None:
+        with worktree.regular(candidate.path) as reader:
+            if isinstance(reader, str):
+                self._settle(candidate.path, base, None, reader)
+            elif candidate.mode == LINK:  # core.symlinks = false: a link checked out as a file that holds its target
+                body = reader.read(SUBJECT_FILE_LIMIT)
+                self._settle(candidate.path, base, Entry(LINK, self._sealed.write(b"blob", body if isinstance(body, bytes) else b"")))
+            elif reader.seen.size > SUBJECT_FILE_LIMIT:
+                sizes = self._objects.sizes([candidate.stored.oid]) if candidate.stored else [None]
+                same = sizes == [reader.seen.size] and candidate.stored == Entry(candidate.mode, reader.digest(self._sealed.object_format))
+                self._settle(candidate.path, base, candidate.stored if same else None, None if same else "file_limit")
+            else:
+                regular.append((candidate, reader.seen))
+
+    def _hash(self, worktree: Worktree, regular: list[tuple[Candidate, Signature]]) -> None:
+        """One process for all of them; a file that it cannot read ends it, and it is asked again for the rest, a few times."""
+        environment = self._repository.setting.environment | {
+            "GIT_OBJECT_DIRECTORY": self._sealed.objects,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(quoted(os.fsencode(self._repository.common_directory + "/objects"))),
+        }
+        for _ in range(ATTEMPTS):
+            if not regular:
+                return
+            oids = hash_files(self._git, self._repository.setting._replace(environment=environment), [c.path for c, _ in regular], "-w")
+            for (candidate, seen), oid in zip(regular, oids, strict=False):
+                info = worktree.look(candidate.path)
+                still = not isinstance(info, str) and signature(info) == seen
+                base = self._base(candidate.path, candidate.stored)
+                self._settle(candidate.path, base, Entry(candidate.mode, oid) if still else None, None if still else "inconsistent")
+            if len(oids) < len(regular):
+                self._unreadable(regular[len(oids)][0])
+            regular = regular[len(oids) + 1 :]
+        for candidate, _ in regular:
+            self._unreadable(candidate)
+
+    def _unreadable(self, candidate: Candidate) -> None:
+        self._settle(candidate.path, self._base(candidate.path, candidate.stored), None, "unreadable")
+
+
+def hash_files(git: Git, setting: Setting, paths: Iterable[bytes], *options: str) -> list[str]:
+    """The ids that `git add` would store these files under; the list ends before the first that could not be read (spec 7.2)."""
+    setting = setting._replace(options=(*setting.options, *HASHING))
+    names = b"".join(quoted(path) + b"\n" for path in paths)
+    answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
+    return [oid.decode() for oid in answer.output.split()]
+
+
+def mode_of(info: os.stat_result, stored: str) -> str:
+    """The mode a file would be stored with, where Git was not asked."""
+    if stat.S_ISLNK(info.st_mode):
+        return LINK
+    if stored == GITLINK and stat.S_ISDIR(info.st_mode):
+        return GITLINK
+    return "100755" if info.st_mode & stat.S_IXUSR else "100644"
+
+
+def from_row(row: Row) -> Change:
+    """A staged or committed change."""
+    base = row.before if row.before.mode != "000000" else None
+    current = row.after if row.after.mode != "000000" else None
+    return Change(row.path, "added" if base is None else "deleted" if current is None else "modified", base, current)
+
+
+def parse_raw(output: bytes) -> list[Row] | None:
+    """`--raw -z` records; None if one is not as it should be, so that none is ever passed over."""
+    fields = output.split(b"\0")
+    if fields.pop() or len(fields) % 2:
+        return None
+    rows = []
+    for head, path in zip(fields[::2], fields[1::2], strict=True):
+        words = head.decode("ascii", "replace").split(" ")
+        if len(words) != 5 or words[0][:1] != ":" or words[4] not in ("A", "D", "M", "T", "U") or not path:
+            return None
+        rows.append(Row(words[4], Entry(words[0][1:], words[2]), Entry(words[1], words[3]), path))
+    return rows
