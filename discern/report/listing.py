@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from discern.outcomes import Evaluation, Judgement, Result
 from discern.report.summaries import summary
-from discern.report.text import Paint, compared, counted, indented, outcome_words, painter, tell_drops
+from discern.report.text import Paint, compared, counted, indented, notes, outcome_words, painter, tell_drops
 from discern.text import one_line
 
 
@@ -16,6 +16,7 @@ def render_listing(result: Result, *, colour: bool = False) -> str:
     sections = [
         *(_entry(judgement, paint) for judgement in result.checkpoints),
         tell_drops(result.drops, paint),
+        notes(result),
         [f"{_count(result)} ({compared(result)})"],
     ]
     return "\n".join("".join(f"{line}\n" for line in section) for section in sections if section)

@@ -99,7 +99,7 @@ def _min_commits(minimum: int | None) -> str | None:
 def _when(command: str | None) -> str | None:
     if command is None:
         return None
-    return f"asks a command, where {WHEN_FIRES} fires and {WHEN_PASSES} passes: {one_line(command.strip(), WIDTH)}"
+    return f"runs a command (exit {WHEN_FIRES} fires, {WHEN_PASSES} passes): {one_line(command.strip(), WIDTH)}"
 
 
 def _counted(number: int, thing: str) -> str:

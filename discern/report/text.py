@@ -67,7 +67,7 @@ def render(
         *(_question(judgement, verbose, paint) for judgement in advice),
         _undecided(result.checkpoints, paint),
         tell_drops(drops, paint),
-        _notes(result),
+        notes(result),
         _trace(result.checkpoints, paint) if verbose else [],
         _times(timings or ()) if verbose else [],
         [_closing(result, drops, paint)],
