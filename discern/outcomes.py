@@ -91,12 +91,15 @@ class Judgement:
     """One definition, what came of it, and where its question stands (spec 8.1, 9.2).
 
     `subject` is None when the outcome matches nothing or when it could not be had (spec 7.2); `rationale` belongs to `declared_unmet`.
+    `structural_subject` is the subject over what a `when` command was asked about, whatever it answered, so that its answer can be
+    verified without running it again (spec 8.4); None where no command ran, or where it could not be had.
     """
 
     definition: Definition
     definition_hash: str
     evaluation: Evaluation
     subject: str | None = None
+    structural_subject: str | None = None
     state: State = "none"
     rationale: str | None = None
 
