@@ -90,9 +90,9 @@ class Unanswered:
 class Judgement:
     """One definition, what came of it, and where its question stands (spec 8.1, 9.2).
 
-    `subject` is None when the outcome matches nothing or when it could not be had (spec 7.2); `rationale` belongs to `declared_unmet`.
-    `structural_subject` is the subject over what a `when` command was asked about, whatever it answered, so that its answer can be
-    verified without running it again (spec 8.4); None where no command ran, or where it could not be had.
+    `subject` is None when the outcome matches nothing or it could not be had (spec 7.2); `rationale` belongs to `declared_unmet`.
+    `structural_subject` is the subject over what a `when` command was asked about, whatever it answered, so that a Proof can be
+    verified without running it again (spec 8.4); None where no command ran or it could not be had.
     """
 
     definition: Definition

@@ -59,7 +59,7 @@ def update(directory: str, change: Change[Answer], *, set_corrupt_aside: bool = 
     """Changes the book under the lock and gives the change's own answer; a fault if it could not be read or written.
 
     `change` is pure and may be called twice. A corrupt store is left alone, or, with `set_corrupt_aside`, kept under another name
-    while a new one is begun from an empty book; the fault is given either way (spec 8.2). One that cannot be read is left as it is.
+    while a new one is begun; the fault is given either way (spec 8.2). A store that cannot be read is left as it is.
     """
     book = load(directory)
     if not isinstance(book, StoreFault):
