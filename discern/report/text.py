@@ -115,7 +115,7 @@ def tell_drops(drops: Iterable[DropRecord], paint: Paint) -> list[str]:
 
 
 def _reason(reason: str, detail: str | None) -> str:
-    return f"{reason} ({detail})" if detail else reason
+    return one_line(f"{reason} ({detail})" if detail else reason)
 
 
 def _question(judgement: Judgement, verbose: bool, paint: Paint) -> list[str]:
@@ -124,9 +124,8 @@ def _question(judgement: Judgement, verbose: bool, paint: Paint) -> list[str]:
     words = STATE_WORDS[state] if judgement.rationale is None else f"{STATE_WORDS[state]}: {one_line(judgement.rationale)}"
     lines = ["  ".join(part for part in (head, paint("strong", one_line(definition.id)), words) if part)]
     if evaluation.drop is not None:
-        lines += indented(
-            f"Not decided, so asked: {_reason(evaluation.drop.reason, evaluation.drop.detail)}. {evaluation.drop.account}"
-        )
+        lines.append(f"    could not be decided, so it is asked: {_reason(evaluation.drop.reason, evaluation.drop.detail)}")
+        lines += indented(evaluation.drop.account, 8)
     question = indented(definition.question)
     # What has its answer is kept short: it was read once.
     settled = definition.mode == "stop" and state not in (*_OPEN, "none") and not verbose
@@ -189,7 +188,8 @@ def _undecided(judgements: Iterable[Judgement], paint: Paint) -> list[str]:
     return [paint("advice", "not decided"), *lines] if lines else []
 
 
-def _notes(result: Result) -> list[str]:
+def notes(result: Result) -> list[str]:
+    """What a person might not expect of what was compared (spec 1.1)."""
     lines = []
     base = "" if result.policy_commit is None else f" {result.policy_commit[:OID_SHOWN]}"
     if result.other_bases:

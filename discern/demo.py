@@ -1,0 +1,138 @@
+"""`discern demo`: a small repository is made, evaluated, shown and removed (spec 9.3)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple, TextIO
+
+from discern.effects.git import Git, Setting, advice
+from discern.report.text import painter
+
+POLICY: Final = """\
+[checkpoints.new-dependency]
+paths = ["requirements.txt"]
+adds_matching = ["=="]
+question = "A dependency is added. Who keeps it up, and may we ship it?"
+
+[checkpoints.left-over-output]
+mode = "advise"
+paths = ["*.py"]
+adds_matching = ["print("]
+question = "Is this output meant to stay?"
+
+[checkpoints.silent-api-change]
+paths = ["shop/api.py"]
+unless_changed = ["CHANGELOG.md"]
+question = "The interface changes. Why does the changelog say nothing?"
+
+[checkpoints.secret]
+adds_matching = ["PRIVATE KEY"]
+question = "Does this put a key into the repository?"
+"""
+
+
+class Edit(NamedTuple):
+    """One change: how far it gets, where, in words, and the text that is added there."""
+
+    stage: str
+    path: str
+    words: str
+    added: str
+
+
+EDITS: Final = (
+    Edit("main", "discern.toml", "the policy", POLICY),
+    Edit("main", "CHANGELOG.md", "", "# 1.0\n"),
+    Edit("main", "requirements.txt", "", "requests==2.32.3\n"),
+    Edit("main", "shop/api.py", "", "def price(cart):\n    return sum(cart)\n"),
+    Edit("main", "shop/cart.py", "", "def add(cart, item):\n    cart.append(item)\n"),
+    Edit("committed", "requirements.txt", "one more dependency", "leftpad==1.3.0\n"),
+    Edit("staged", "shop/api.py", "one more function", "\n\ndef tax(cart):\n    return price(cart) * 0.2\n"),
+    Edit("staged", "CHANGELOG.md", "which tells of it", "- `tax` is new.\n"),
+    Edit("unstaged", "shop/cart.py", "a print left behind", "    print(cart)\n"),
+    Edit("untracked", "prices.csv", "300,000 bytes, more than is read of one file", "1.25,2.50\n" * 30_000),
+)
+# What is said to Git once the edits of a stage are on disk.
+COMMANDS: Final = {
+    "main": (
+        ("init", "-q", "--template=", "-b", "main"),
+        ("add", "-A"),
+        ("commit", "-q", "-m", "Begin"),
+        ("checkout", "-q", "-b", "topic"),
+    ),
+    "committed": (("commit", "-q", "-a", "-m", "Pad"),),
+    "staged": (("add", "-A"),),
+    "unstaged": (),
+    "untracked": (),
+}
+IDENTITY: Final = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "demo"), ("EMAIL", "demo@example.com"), ("DATE", "2024-01-01T12:00:00Z"))
+}
+
+
+class NotMade(NamedTuple):
+    """The repository could not be made, and why, in one line."""
+
+    account: str
+
+
+def demo(stream: TextIO, *, colour: bool) -> int:
+    """Make the repository, tell of it, evaluate it, remove it. The exit status: 0, or 2 if Git would not make it."""
+    with TemporaryDirectory(prefix="discern-demo-") as directory:
+        fault = make(directory, os.environ.get("PATH", os.defpath))
+        if fault is not None:
+            sys.stderr.write(f"discern: {fault.account}\n")
+            return 2
+        stream.write(story(colour))
+        evaluate(directory, stream)
+    stream.write("\nThe repository is gone again. In yours: bring a discern.toml to the trunk, then run `discern evaluate`.\n")
+    return 0
+
+
+def make(directory: str, path: str) -> NotMade | None:
+    """The repository of the demo, in an empty directory, whatever the user's own Git is set to."""
+    nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    setting = Setting(directory, {"PATH": path, "HOME": directory, "LC_ALL": "C", **nobody, **IDENTITY})
+    with Git(setting.environment) as git:
+        for stage, commands in COMMANDS.items():
+            write(directory, stage)
+            for arguments in commands:
+                answer = git.wait(git.ask(setting, *arguments))
+                if not answer.ok:
+                    return NotMade(f"the repository of the demo could not be made: git {arguments[0]}: {advice(answer.words)}")
+    return None
+
+
+def write(directory: str, stage: str) -> None:
+    """Every edit of a stage, in the working tree."""
+    for edit in EDITS:
+        if edit.stage == stage:
+            target = os.path.join(directory, edit.path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "a", encoding="utf-8") as file:
+                file.write(edit.added)
+
+
+def story(colour: bool) -> str:
+    """What the repository is: its policy, and what has changed since."""
+    paint = painter(colour)
+    policy = "".join(f"    {line}\n" if line else "\n" for line in POLICY.splitlines())
+    edits = "".join(
+        f"    {edit.stage:9}  {edit.path:16}  {paint('quiet', edit.words)}\n" for edit in EDITS if edit.stage != "main"
+    )
+    return (
+        f"A small repository was made. {paint('strong', 'discern.toml')} on its main branch says:\n\n{policy}\n"
+        f"Its topic branch has changed since:\n\n{edits}\n"
+        f"{paint('strong', '$ discern evaluate -v')}\n\n"
+    )
+
+
+def evaluate(directory: str, stream: TextIO) -> None:
+    """What a person would see who ran it there."""
+    from discern.cli import run
+
+    run(["evaluate", "-v", "--root", directory, "--trunk", "main"], stdout=stream)
