@@ -43,7 +43,7 @@ class Sealed(NamedTuple):
     def with_index(self, repository: Repository) -> Setting:
         """The repository's index read in our own setting; no working tree is in reach."""
         for name in sorted(os.listdir(repository.git_directory)):
-            if name.startswith("sharedindex."):  # the other half of a split index is looked for beside our own
+            if name.startswith("sharedindex.") and not os.path.lexists(f"{self.directory}/{name}"):  # the other half of a split index is looked for beside our own
                 os.symlink(f"{repository.git_directory}/{name}", f"{self.directory}/{name}")
         return self.setting._replace(environment=self.setting.environment | {"GIT_INDEX_FILE": repository.git_directory + "/index"})
 
@@ -145,6 +145,10 @@ class Objects:
         header = self._header()
         body = self._exactly(header[1] + 1) if header else None
         return body[:-1] if body is not None else None
+
+    def there(self, name: str) -> bool:
+        """Whether an object is in the repository."""
+        return self.sizes([name])[0] is not None
 
     def entry(self, tree: str, path: bytes) -> Entry | None:
         """What a tree holds at a path, directories walked one by one, so that a link on the way is seen as one."""

@@ -217,36 +217,38 @@ class Enumeration:
                 regular.append((candidate, reader.seen))
 
     def _hash(self, worktree: Worktree, regular: list[tuple[Candidate, Signature]]) -> None:
-        """One process for all of them; a file that it cannot read ends it, and it is asked again for the rest, a few times."""
-        environment = self._repository.setting.environment | {
-            "GIT_OBJECT_DIRECTORY": self._sealed.objects,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(quoted(os.fsencode(self._repository.common_directory + "/objects"))),
-        }
-        for _ in range(ATTEMPTS):
-            if not regular:
-                return
-            oids = hash_files(self._git, self._repository.setting._replace(environment=environment), [c.path for c, _ in regular], "-w")
-            for (candidate, seen), oid in zip(regular, oids, strict=False):
-                info = worktree.look(candidate.path)
-                still = not isinstance(info, str) and signature(info) == seen
-                base = self._base(candidate.path, candidate.stored)
-                self._settle(candidate.path, base, Entry(candidate.mode, oid) if still else None, None if still else "inconsistent")
-            if len(oids) < len(regular):
-                self._unreadable(regular[len(oids)][0])
-            regular = regular[len(oids) + 1 :]
-        for candidate, _ in regular:
-            self._unreadable(candidate)
-
-    def _unreadable(self, candidate: Candidate) -> None:
-        self._settle(candidate.path, self._base(candidate.path, candidate.stored), None, "unreadable")
+        """One process stores them all; what changes under its hands is not known (spec 4.3)."""
+        alternates = quoted(os.fsencode(self._repository.common_directory + "/objects"))
+        environment = {"GIT_OBJECT_DIRECTORY": self._sealed.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(alternates)}
+        setting = self._repository.setting._replace(environment=self._repository.setting.environment | environment)
+        oids = hash_files(self._git, setting, [candidate.path for candidate, _ in regular], "-w")
+        for (candidate, seen), oid in zip(regular, oids, strict=True):
+            info = worktree.look(candidate.path)
+            trouble: FileReason | None = None
+            if oid is None:
+                trouble = "unreadable"
+            elif isinstance(info, str) or signature(info) != seen:
+                trouble = "inconsistent"
+            current = Entry(candidate.mode, oid) if oid is not None and trouble is None else None
+            self._settle(candidate.path, self._base(candidate.path, candidate.stored), current, trouble)
 
 
-def hash_files(git: Git, setting: Setting, paths: Iterable[bytes], *options: str) -> list[str]:
-    """The ids that `git add` would store these files under; the list ends before the first that could not be read (spec 7.2)."""
+def hash_files(git: Git, setting: Setting, paths: list[bytes], *options: str) -> list[str | None]:
+    """The ids that `git add` would store these files under (spec 7.2); None for one that could not be read.
+
+    One process for all; a file that vanishes ends it, and it is asked again for those behind, a few times.
+    """
     setting = setting._replace(options=(*setting.options, *HASHING))
-    names = b"".join(quoted(path) + b"\n" for path in paths)
-    answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
-    return [oid.decode() for oid in answer.output.split()]
+    found: list[str | None] = []
+    for _ in range(ATTEMPTS):
+        rest = paths[len(found) :]
+        if not rest:
+            break
+        names = b"".join(quoted(path) + b"\n" for path in rest)
+        answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
+        oids = [oid.decode() for oid in answer.output.split()]
+        found += oids if len(oids) == len(rest) else [*oids, None]
+    return found + [None] * (len(paths) - len(found))
 
 
 def mode_of(info: os.stat_result, stored: str) -> str:

@@ -1,0 +1,285 @@
+"""Binary flags, line counts and bounded lines of the changed files that a definition can still ask about (spec 4.3 to 4.8).
+
+Tracked files are compared by Git, as two made-up trees that hold only the wanted files, in path order, under numbers instead
+of names: nothing to quote, no attribute that could match, and one process however many there are. Untracked files are read in
+their turn, so that one budget serves both in ascending byte order of path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from discern.effects.budget import Budget, Side, longest
+from discern.effects.git import Git, Question
+from discern.effects.patch import Count, PatchReader, Section, parse_counts
+from discern.effects.sealed import BIG_FILE, Entry, Objects, Sealed
+from discern.effects.view import LINK, Change
+from discern.effects.worktree import Reader, Worktree
+from discern.facts import NO_CONTENT, NOT_COLLECTED, Content, Lines, NotCollected, Unavailable
+from discern.vocabulary import BINARY_PREFIX, COUNTING_LIMIT, FILE_LIMIT, LINE_COUNT_LIMIT, LINE_LIMIT, TOTAL_LIMIT, FileReason
+
+DIFF = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--diff-algorithm=myers")
+PATCH = ("-p", "-U0", "--inter-hunk-context=0", "--no-indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/")
+HALVED = 1000  # counts of more files are asked in two halves, a processor each
+NO_LINES = Lines(0, 0)
+
+
+class FileFacts(NamedTuple):
+    """What is known of one changed file beside its path and kind (spec 4.1)."""
+
+    binary: bool | Unavailable | NotCollected = NOT_COLLECTED
+    lines: Lines | Unavailable | NotCollected = NOT_COLLECTED
+    content: Content | Unavailable | NotCollected = NOT_COLLECTED
+
+
+class Wanted(NamedTuple):
+    """Which of a file's facts some definition can still ask for (spec 4.5)."""
+
+    binary: bool
+    lines: bool
+    content: bool
+
+
+NOTHING = FileFacts()
+BINARY = FileFacts(True, NO_LINES, NO_CONTENT)
+
+
+def unknown(reason: FileReason) -> FileFacts:
+    """A file nothing is known of, for one reason."""
+    return FileFacts(Unavailable(reason), Unavailable(reason), Unavailable(reason))
+
+
+class Collector:
+    """One collection. `attributes`: for a path index, whether the policy commit's attributes set (True) or unset `diff` (spec 4.1)."""
+
+    def __init__(self, git: Git, sealed: Sealed, objects: Objects, worktree: Worktree | None, attributes: dict[int, bool]) -> None:
+        self._git, self._sealed, self._objects, self._worktree = git, sealed, objects, worktree
+        self._attributes = attributes
+        self._budget = Budget()
+        self._counting = COUNTING_LIMIT
+
+    def collect(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> dict[int, FileFacts]:
+        """The facts of every wanted file, by its index."""
+        facts: dict[int, FileFacts] = {}
+        compared: dict[int, Change] = {}
+        for index in wanted:
+            change = changes[index]
+            if change.trouble is not None or change.gitlink:
+                facts[index] = unknown(change.trouble or "not_regular")
+            elif not change.untracked and self._attributes.get(index) is False:
+                facts[index] = BINARY
+            elif not change.untracked:
+                compared[index] = change
+        self._leave_out_big(compared, facts)
+        read = {index: change for index, change in compared.items() if wanted[index].content}
+        counted = {index: change for index, change in compared.items() if not wanted[index].content}
+        stream = Stream(self._git, self._sealed, self._attributes, read)
+        counts = self._ask_counts(counted)
+        for index in sorted(wanted):
+            if changes[index].untracked:
+                facts[index] = self._untracked(index, changes[index].path, wanted[index])
+            elif index in read:
+                facts[index] = self._tracked(index, stream)
+        stream.stop()
+        rows = {key: count for question in counts for key, count in (parse_counts(self._git.wait(question).output) or {}).items()}
+        facts |= {index: self._counted(index, rows) for index in counted}
+        self._doubt_big(compared, facts)
+        return facts
+
+    def _leave_out_big(self, compared: dict[int, Change], facts: dict[int, FileFacts]) -> None:
+        """Files that the attributes make text are loaded whole whatever their size: not those that Git itself would not load."""
+        forced = [index for index in compared if self._attributes.get(index)]
+        for index in self._big(forced, compared):
+            facts[index] = FileFacts(False, Unavailable("file_limit"), Unavailable("file_limit"))
+            del compared[index]
+
+    def _doubt_big(self, compared: dict[int, Change], facts: dict[int, FileFacts]) -> None:
+        """Above a size Git calls a file binary unseen; then we do not know."""
+        for index in self._big([index for index in compared if facts[index] is BINARY], compared):
+            facts[index] = unknown("file_limit")
+
+    def _big(self, indexes: list[int], changes: dict[int, Change]) -> list[int]:
+        sides = [(index, side.oid) for index in indexes for side in (changes[index].base, changes[index].current) if side is not None]
+        sizes = self._objects.sizes([oid for _, oid in sides])
+        return sorted({index for (index, _), size in zip(sides, sizes, strict=True) if size is not None and size > BIG_FILE})
+
+    def _ask_counts(self, counted: dict[int, Change]) -> list[Question]:
+        indexes = sorted(counted)
+        middle = len(indexes) // 2 if len(indexes) > HALVED else 0
+        halves = [{index: counted[index] for index in half} for half in (indexes[:middle], indexes[middle:])]
+        return [
+            self._git.ask(self._sealed.setting, "diff-tree", "--numstat", *DIFF, *made_up(self._sealed, half, self._attributes))
+            for half in halves
+            if half
+        ]
+
+    def _counted(self, index: int, rows: dict[tuple[int, str], Count]) -> FileFacts:
+        found = [count for part in ("", "a", "b") if (count := rows.get((index, part))) is not None]
+        if not found:
+            return unknown("inconsistent")
+        if any(count.insertions is None or count.deletions is None for count in found):
+            return BINARY
+        return FileFacts(False, Lines(sum(count.insertions or 0 for count in found), sum(count.deletions or 0 for count in found)))
+
+    def _tracked(self, index: int, stream: Stream) -> FileFacts:
+        """A content candidate that Git compared: counts and lines must agree (spec 4.3)."""
+        counted = self._counted(index, stream.counts())
+        if counted.binary is not False or not isinstance(counted.lines, Lines):
+            return counted
+        if self._budget.spent:
+            stream.stop()
+            return counted._replace(content=Unavailable(self._budget.spent))
+        sections = stream.sections(index)
+        if any(section.over for section in sections):
+            return counted._replace(content=Unavailable(self._budget.admit(FILE_LIMIT + 1, 0, 0) or "file_limit"))
+        added, removed = (Side(b"".join(section.side(sign).raw for section in sections)) for sign in (b"+", b"-"))
+        content = Content(added.payloads, removed.payloads)
+        seen = Lines(content.added.count(b"\n"), content.removed.count(b"\n"))
+        reason = self._budget.admit(len(added.raw) + len(removed.raw), longest_of(content), seen.insertions + seen.deletions)
+        if reason is None and (seen != counted.lines or any(section.broken for section in sections)):
+            reason = "inconsistent"
+        return counted._replace(content=content if reason is None else Unavailable(reason))
+
+    def _untracked(self, index: int, path: bytes, wanted: Wanted) -> FileFacts:
+        """A file that Git does not have: read here, within the same budget, in its turn (spec 4.7)."""
+        if self._worktree is None:
+            return unknown("inconsistent")
+        with self._worktree.regular(path) as reader:
+            if isinstance(reader, str):
+                return unknown(reader)
+            prefix = reader.read(BINARY_PREFIX)
+            if prefix == "unreadable":
+                return unknown("unreadable")
+            attribute = self._attributes.get(index)
+            if attribute is False or (attribute is None and b"\0" in prefix):
+                return BINARY
+            if not wanted.content:
+                return FileFacts(False, self._count(reader, prefix) if wanted.lines else NOT_COLLECTED)
+            if self._budget.spent:
+                lines = Unavailable("total_bytes") if self._budget.spent == "total_bytes" else self._count(reader, prefix)
+                return FileFacts(False, lines, Unavailable(self._budget.spent))
+            return self._read(reader, prefix)
+
+    def _read(self, reader: Reader, prefix: bytes) -> FileFacts:
+        rest = reader.read(FILE_LIMIT + 1 - len(prefix))
+        if rest == "unreadable":
+            return FileFacts(False, Unavailable("unreadable"), Unavailable("unreadable"))
+        side = Side(prefix + rest)
+        content = Content(side.payloads, b"")
+        lines = content.added.count(b"\n")
+        reason = self._budget.admit(len(side.raw), longest_of(content), lines)
+        counted = Unavailable(reason) if reason in ("file_limit", "total_bytes") else Lines(lines, 0)
+        return FileFacts(False, counted, content if reason is None else Unavailable(reason))
+
+    def _count(self, reader: Reader, prefix: bytes) -> Lines | Unavailable:
+        """Lines alone: within one file's limit, and within a total of their own (spec 4.7)."""
+        if reader.seen.size > FILE_LIMIT:
+            return Unavailable("file_limit")
+        if reader.seen.size > self._counting:
+            self._counting = 0
+            return Unavailable("total_bytes")
+        rest = reader.read(FILE_LIMIT + 1 - len(prefix))
+        if rest == "unreadable":
+            return Unavailable("unreadable")
+        self._counting -= len(prefix) + len(rest)
+        return Lines(Side(prefix + rest).payloads.count(b"\n"), 0)
+
+
+class Stream:
+    """The content candidates' counts and lines, from one process; it is stopped as soon as no more can be admitted.
+
+    A file far past its own limit is not drained: Git is started anew behind it. Each such file spends an eighth of all
+    bytes, so that this happens at most eight times.
+    """
+
+    def __init__(self, git: Git, sealed: Sealed, attributes: dict[int, bool], read: dict[int, Change]) -> None:
+        self._git, self._sealed, self._attributes, self._read = git, sealed, attributes, read
+        self._reader = PatchReader(counted=True)
+        self._bytes, self._lines = TOTAL_LIMIT, LINE_COUNT_LIMIT
+        self._waiting: list[Section] = []
+        self._counts: dict[tuple[int, str], Count] | None = None
+        self._question = self._ask(read, "--numstat")
+
+    def counts(self) -> dict[tuple[int, str], Count]:
+        """Counts of every candidate."""
+        if self._counts is None:
+            while self._reader.counts is None and self._more():
+                pass
+            self._counts = self._reader.counts or {}
+        return self._counts
+
+    def sections(self, index: int) -> list[Section]:
+        """What the patch holds of one file: one section, or two where its type changed; asked for in ascending order."""
+        while not (self._waiting and self._waiting[-1].number > index) and self._more():
+            pass
+        found = [section for section in self._waiting if section.number == index]
+        self._waiting = [section for section in self._waiting if section.number > index]
+        return found
+
+    def stop(self) -> None:
+        """Nobody will ask for more."""
+        if self._question is not None:
+            self._git.stop(self._question)
+
+    def _ask(self, read: dict[int, Change], *options: str) -> Question | None:
+        if not read:
+            return None
+        trees = made_up(self._sealed, read, self._attributes)
+        return self._git.ask(self._sealed.setting, "diff-tree", *options, *PATCH, *DIFF, *trees, sink=self._take)
+
+    def _take(self, piece: bytes) -> bool:
+        self._reader.take(piece)
+        return self._sift() and self._reader.stalled is None
+
+    def _sift(self) -> bool:
+        """Set finished sections aside, and say whether the totals leave room for more (spec 4.6)."""
+        while self._reader.sections:
+            section = self._reader.sections.popleft()
+            self._waiting.append(section)
+            self._bytes -= min(section.cost, FILE_LIMIT + 1)
+            if not section.over and longest_of_section(section) <= LINE_LIMIT:
+                self._lines -= sum(map(len, section.lines.values()))
+        return self._bytes >= 0 and self._lines >= 0
+
+    def _more(self) -> bool:
+        """Wait for more output; False once there is none."""
+        if self._question is None:
+            return False
+        if self._question.answer is None:
+            self._git.pump()
+            return True
+        stalled = self._reader.stalled
+        if not self._question.answer.stopped or stalled is not None:
+            self._reader.end()
+        self._sift()
+        rest = {index: change for index, change in self._read.items() if stalled is not None and index > stalled}
+        self._reader = PatchReader(counted=False)
+        self._question = self._ask(rest)
+        return True
+
+
+def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bool]) -> tuple[str, str]:
+    """Two trees that hold the two sides of these files. A change of type is two entries, one on each side, as in a patch."""
+    before: list[tuple[str, str, str]] = []
+    after: list[tuple[str, str, str]] = []
+    for index in sorted(changes):
+        change = changes[index]
+        split = change.base is not None and change.current is not None and (change.base.mode == LINK) != (change.current.mode == LINK)
+        text = "t" if attributes.get(index) else ""
+        sides: Iterable[tuple[list[tuple[str, str, str]], Entry | None, Literal["a", "b"]]]
+        sides = ((before, change.base, "a"), (after, change.current, "b"))
+        for tree, side, part in sides:
+            if side is not None:
+                tree.append((side.mode, f"{index:08d}{part if split else ''}{text}", side.oid))
+    return sealed.write_tree(before), sealed.write_tree(after)
+
+
+def longest_of(content: Content) -> int:
+    """Bytes of the longest payload of either side."""
+    return max(longest(content.added), longest(content.removed))
+
+
+def longest_of_section(section: Section) -> int:
+    """Bytes of the longest payload of a section."""
+    return max(longest(section.side(sign).payloads) for sign in section.lines)

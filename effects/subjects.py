@@ -1,0 +1,88 @@
+"""Safe Git identities of paths: what the policy commit has there, and what the candidate has as Git would store it (spec 7.2)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+
+from discern.effects.git import Git
+from discern.effects.repository import Repository
+from discern.effects.sealed import Entry, Objects, blob_id
+from discern.effects.view import LINK, Change, hash_files
+from discern.effects.worktree import Signature, Worktree, signature
+from discern.vocabulary import SUBJECT_FILE_LIMIT
+
+Sides = tuple[Entry | None, Entry | None]
+
+
+def identify(
+    git: Git, repository: Repository, worktree: Worktree | None, changes: tuple[Change, ...], wanted: Iterable[int]
+) -> dict[int, Sides]:
+    """Both sides of these changed paths, by index; one that has no safe identity is left out.
+
+    A submodule whose checked-out commit is not the recorded one has none, nor has anything that could not be read.
+    """
+    wanted = list(wanted)
+    sides: dict[int, Sides] = {
+        index: (changes[index].base, changes[index].current)
+        for index in wanted
+        if not changes[index].untracked and changes[index].trouble is None
+    }
+    untracked = [index for index in wanted if changes[index].untracked]
+    if untracked and worktree is not None:
+        sides |= {index: (None, entry) for index, entry in store_names(git, repository, worktree, changes, untracked).items()}
+    return sides
+
+
+def store_names(
+    git: Git, repository: Repository, worktree: Worktree, changes: tuple[Change, ...], untracked: list[int]
+) -> dict[int, Entry]:
+    """What `git add` would make of untracked files: links as their target text, regular files from a verified descriptor."""
+    entries: dict[int, Entry] = {}
+    regular: list[tuple[int, Signature]] = []
+    for index in untracked:
+        path = changes[index].path
+        info = worktree.look(path)
+        if isinstance(info, str):
+            continue
+        if stat.S_ISLNK(info.st_mode):
+            target = worktree.link(path)
+            if target is not None:
+                entries[index] = Entry(LINK, blob_id(target, repository.object_format))
+            continue
+        with worktree.regular(path) as reader:
+            if not isinstance(reader, str) and reader.seen.size <= SUBJECT_FILE_LIMIT:
+                regular.append((index, reader.seen))
+    executable = bool(regular) and any(seen.mode & stat.S_IXUSR for _, seen in regular) and keeps_modes(git, repository)
+    prefix = os.fsencode(repository.prefix)
+    oids = hash_files(git, repository.setting, [prefix + changes[index].path for index, _ in regular])
+    for (index, seen), oid in zip(regular, oids, strict=True):
+        info = worktree.look(changes[index].path)
+        if oid is not None and not isinstance(info, str) and signature(info) == seen:  # hashed what was verified, and nothing else
+            entries[index] = Entry("100755" if executable and seen.mode & stat.S_IXUSR else "100644", oid)
+    return entries
+
+
+def keeps_modes(git: Git, repository: Repository) -> bool:
+    """Whether `git add` would store an executable bit here."""
+    answer = git.wait(git.ask(repository.setting, "config", "--type=bool", "--get", "core.fileMode"))
+    return answer.output.strip() != b"false"
+
+
+def siblings(
+    repository: Repository, objects: Objects, policy_tree: str, changes: tuple[Change, ...], paths: Iterable[str]
+) -> dict[str, Sides]:
+    """Both sides of related paths, which are in the policy commit's tree; one that has no safe identity is left out."""
+    prefix = os.fsencode(repository.prefix)
+    changed = {change.path: change for change in changes}
+    found: dict[str, Sides] = {}
+    for path in paths:
+        name = path.encode("utf-8", "surrogateescape")
+        change = changed.get(name)
+        base = objects.entry(policy_tree, prefix + name)
+        if change is None and base is not None:
+            found[path] = (base, base)
+        elif change is not None and change.trouble is None:
+            found[path] = (change.base, change.current)
+    return found
