@@ -227,14 +227,16 @@ def _read(directory: int, name: str, limit: int) -> bytes | FileFault | None:
         return None
     except OSError as error:
         return file_fault(name, error)
-    with open(opened, "rb") as file:
+    try:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode):
             return no_regular_file(name)
-        try:
+        with open(opened, "rb", closefd=False) as file:
             return file.read(min(state.st_size, limit) + 1)
-        except OSError as error:
-            return file_fault(name, error)
+    except OSError as error:
+        return file_fault(name, error)
+    finally:
+        os.close(opened)
 
 
 def _replace(directory: int, name: str, document: bytes, limit: int) -> FileFault | None:
