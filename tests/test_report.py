@@ -293,7 +293,7 @@ def nasty_result():
     )
 
 
-@pytest.mark.parametrize("make", [partial(text.render, verbose=True, root=NASTY), listing.render_listing])
+@pytest.mark.parametrize("make", [partial(text.render, verbose=True, root=NASTY, timings=[(NASTY, 1.0)]), listing.render_listing])
 def test_no_control_character_reaches_the_terminal(make):
     """spec 9.1: whatever a path or a policy text holds, only harmless characters and line ends are printed."""
     shown = make(nasty_result())

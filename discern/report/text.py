@@ -226,8 +226,9 @@ def _steps(steps: Sequence[Step]) -> list[str]:
 
 
 def _times(timings: Timings) -> list[str]:
-    width = max((len(name) for name, _ in timings), default=0)
-    return ["times", *(f"    {name:{width}}  {seconds * 1000:8.1f} ms" for name, seconds in timings)] if timings else []
+    named = [(one_line(name), seconds * 1000) for name, seconds in timings]
+    width = max((len(name) for name, _ in named), default=0)
+    return ["times", *(f"    {name:{width}}  {milliseconds:8.1f} ms" for name, milliseconds in named)] if named else []
 
 
 def _closing(result: Result, drops: Sequence[DropRecord], paint: Paint) -> str:
