@@ -140,7 +140,7 @@ def test_a_subject_of_nothing_has_empty_arrays() -> None:
 
 
 def test_a_subject_covers_paths_in_byte_order_and_both_sides() -> None:
-    """spec 7.2: rows sorted by path bytes, `[mode, oid]` or null a side, undecodable paths as bytes, related rows with `for_path`."""
+    """spec 7.2: rows sorted by path bytes, `[mode, oid]` or null a side, a path that is not UTF-8 as bytes."""
     # printf 'discern-subject/v1\n{"definition":"%064d","history":"f","paths":[
     #  {"base":["100644","aa"],"current":null,"path":"a-b"},{"base":null,"current":["100755","bb"],"path":"a/b"},
     #  {"base":null,"current":["120000","cc"],"path":{"bytes":"Yv8="}}],"related":[
