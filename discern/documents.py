@@ -6,6 +6,7 @@ Every evaluation writes one, so writing is plain functions; reading is for users
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_origin
@@ -103,6 +104,9 @@ class ResultDocument(TypedDict):
     drops: list[DropDocument]
 
 
+Drops = Mapping[tuple[str | None, DropReason], DropDocument]
+
+
 @frozen
 class DocumentFault:
     """A document that is no result, and why: what is wrong at which address, in one line."""
@@ -111,14 +115,19 @@ class DocumentFault:
 
 
 def result_document(result: Result) -> ResultDocument:
-    """A result in the shape of spec 9.2: checkpoints in the order of the file, members that do not apply left out."""
+    """A result in the shape of spec 9.2: checkpoints in the order of the file, members that do not apply left out.
+
+    Every drop of a checkpoint stands in the result's `drops` too; a result without it is a programming error (KeyError).
+    """
+    drops = [drop_document(drop) for drop in result.drops]
+    told = {(drop["checkpoint"], drop["reason"]): drop for drop in drops}
     return {
         "version": 1,
         "policy": {"commit": result.policy_commit, "trunk": result.trunk, "other_bases": list(result.other_bases)},
         "candidate": {"head": result.head, "kind": "commit" if result.candidate == "commit" else "worktree"},
         "blocking": result.blocking,
-        "checkpoints": [_checkpoint(judgement, result.policy_commit) for judgement in result.checkpoints],
-        "drops": [drop_document(drop) for drop in result.drops],
+        "checkpoints": [_checkpoint(judgement, told) for judgement in result.checkpoints],
+        "drops": drops,
     }
 
 
@@ -146,13 +155,13 @@ def drop_document(drop: DropRecord) -> DropDocument:
     }
 
 
-def _checkpoint(judgement: Judgement, policy_commit: str | None) -> CheckpointDocument:
+def _checkpoint(judgement: Judgement, drops: Drops) -> CheckpointDocument:
     definition, evaluation = judgement.definition, judgement.evaluation
     document: CheckpointDocument = {
         "id": definition.id,
         "mode": definition.mode,
         "outcome": evaluation.outcome,
-        **_told(judgement, policy_commit),
+        **_where_it_applies(judgement, drops),
         "matched": [path_value(path) for path in evaluation.matched],
         "related": [_related(related) for related in evaluation.related],
         "state": judgement.state,
@@ -163,16 +172,16 @@ def _checkpoint(judgement: Judgement, policy_commit: str | None) -> CheckpointDo
     return document
 
 
-def _told(judgement: Judgement, policy_commit: str | None) -> _WhereItApplies:
+def _where_it_applies(judgement: Judgement, drops: Drops) -> _WhereItApplies:
     definition, evaluation = judgement.definition, judgement.evaluation
-    told: _WhereItApplies = _question(definition) if serves(judgement) else {}
+    members: _WhereItApplies = _question(definition) if serves(judgement) else {}
     if evaluation.veto is not None:
-        told["vetoed_by"] = evaluation.veto.by
+        members["vetoed_by"] = evaluation.veto.by
     if judgement.rationale is not None:
-        told["rationale"] = judgement.rationale
+        members["rationale"] = judgement.rationale
     if evaluation.drop is not None:
-        told["drop"] = drop_document(_drop_record(definition, evaluation.drop, policy_commit))
-    return told
+        members["drop"] = drops[definition.id, evaluation.drop.reason]
+    return members
 
 
 def _question(definition: Definition) -> _WhereItApplies:
@@ -188,17 +197,6 @@ def _question(definition: Definition) -> _WhereItApplies:
 
 def _related(related: Related) -> RelatedDocument:
     return {"kind": related.kind, "for_path": path_value(related.for_path), "path": path_value(related.path)}
-
-
-def _drop_record(definition: Definition, drop: Drop, policy_commit: str | None) -> DropRecord:
-    return DropRecord(
-        checkpoint=definition.id,
-        mode=definition.mode,
-        policy_commit=policy_commit,
-        reason=drop.reason,
-        detail=drop.detail,
-        account=drop.account,
-    )
 
 
 def read_result(document: object) -> Result | DocumentFault:

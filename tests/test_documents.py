@@ -245,6 +245,7 @@ def test_a_wrong_document_is_refused_at_its_address(address, value, where):
     [
         (("drops", 0, "scope"), "policy"),
         (("checkpoints", 2, "drop", "checkpoint"), "another"),
+        (("checkpoints", 2, "drop", "reason"), "when_spawn_failed"),
         (("checkpoints", 4, "question"), "Why?"),
     ],
 )
