@@ -212,9 +212,11 @@ def read_result(document: object) -> Result | DocumentFault:
     except BaseValidationError as fault:
         return DocumentFault(one_line("; ".join(transform_error(fault, format_exception=_said)), ACCOUNT_LIMIT))
     result = _read_result(read)
-    if result_document(result) != document:
+    known = {(drop.checkpoint, drop.reason) for drop in result.drops}
+    lost = {(one.definition.id, one.evaluation.drop.reason) for one in result.checkpoints if one.evaluation.drop is not None}
+    if not lost <= known or result_document(result) != document:
         return DocumentFault(
-            "two members contradict each other: a drop and its scope or checkpoint, or an outcome and its question"
+            "two members contradict each other: a checkpoint's drop and the drops, or an outcome and its question"
         )
     return result
 
