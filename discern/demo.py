@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, TextIO
 
 from discern.effects.git import Git, Setting, advice
+from discern.effects.interruption import deferred_signals
 from discern.report.text import painter
 
 POLICY: Final = """\
@@ -67,6 +69,7 @@ COMMANDS: Final = {
     "unstaged": (),
     "untracked": (),
 }
+NOBODY: Final = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's Git configuration
 IDENTITY: Final = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -75,17 +78,18 @@ IDENTITY: Final = {
 
 
 class NotMade(NamedTuple):
-    """The repository could not be made, and why, in one line."""
+    """The repository could not be made: why, and what to do, in one line."""
 
     account: str
 
 
 def demo(stream: TextIO, *, colour: bool) -> int:
-    """Make the repository, tell of it, evaluate it, remove it. The exit status: 0, or 2 if Git would not make it."""
-    with TemporaryDirectory(prefix="discern-demo-") as directory:
-        fault = make(directory, os.environ.get("PATH", os.defpath))
-        if fault is not None:
-            sys.stderr.write(f"discern: {fault.account}\n")
+    """Make the repository, tell of it, evaluate it, remove it. The exit status: 0, or 2 with one line on standard error."""
+    # A signal waits until the directory is gone; all of this takes a second at most.
+    with deferred_signals(), ExitStack() as stack:
+        directory = built(stack, os.environ.get("PATH", os.defpath))
+        if isinstance(directory, NotMade):
+            sys.stderr.write(f"discern: the repository of the demo could not be made: {directory.account}\n")
             return 2
         stream.write(story(colour))
         evaluate(directory, stream)
@@ -93,18 +97,36 @@ def demo(stream: TextIO, *, colour: bool) -> int:
     return 0
 
 
+def built(stack: ExitStack, path: str) -> str | NotMade:
+    """The directory of the repository, which the stack removes. `path` is where Git is looked for."""
+    try:
+        directory = stack.enter_context(TemporaryDirectory(prefix="discern-demo-"))
+    except OSError as error:
+        return NotMade(f"no temporary directory: {error.strerror}; set TMPDIR to one that can be written")
+    return make(directory, path) or directory
+
+
 def make(directory: str, path: str) -> NotMade | None:
     """The repository of the demo, in an empty directory, whatever the user's own Git is set to."""
-    nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    setting = Setting(directory, {"PATH": path, "HOME": directory, "LC_ALL": "C", **nobody, **IDENTITY})
+    setting = Setting(directory, {"PATH": path, "HOME": directory, "LC_ALL": "C", **NOBODY, **IDENTITY})
     with Git(setting.environment) as git:
         for stage, commands in COMMANDS.items():
             write(directory, stage)
             for arguments in commands:
-                answer = git.wait(git.ask(setting, *arguments))
-                if not answer.ok:
-                    return NotMade(f"the repository of the demo could not be made: git {arguments[0]}: {advice(answer.words)}")
+                fault = said(git, setting, arguments)
+                if fault is not None:
+                    return fault
     return None
+
+
+def said(git: Git, setting: Setting, arguments: tuple[str, ...]) -> NotMade | None:
+    """One command, said to Git."""
+    try:
+        question = git.ask(setting, *arguments)
+    except OSError as error:
+        return NotMade(f"git cannot be started: {error.strerror}; install Git and put it on PATH")
+    answer = git.wait(question)
+    return None if answer.ok else NotMade(f"git {arguments[0]}: {advice(answer.words)}")
 
 
 def write(directory: str, stage: str) -> None:
@@ -132,7 +154,8 @@ def story(colour: bool) -> str:
 
 
 def evaluate(directory: str, stream: TextIO) -> None:
-    """What a person would see who ran it there."""
+    """What a person would see who ran it there, with nothing of their own set."""
     from discern.cli import run
 
-    run(["evaluate", "-v", "--root", directory, "--trunk", "main"], stdout=stream)
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DISCERN_"))}
+    run(["evaluate", "-v", "--root", directory, "--trunk", "main"], stdout=stream, environment=theirs | NOBODY)
