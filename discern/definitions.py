@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from discern.vocabulary import Kind, Mode
+from discern.vocabulary import EntryReason, Kind, Mode
 
 
 @frozen(kw_only=True)
@@ -45,7 +45,7 @@ class EntryDrop:
 
     id: str
     mode: Mode
-    reason: str
+    reason: EntryReason
     account: str
 
 

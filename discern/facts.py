@@ -52,7 +52,7 @@ class Content:
 NO_CONTENT = Content(b"", b"")
 
 
-@frozen(kw_only=True)
+@frozen
 class ChangedFile:
     """One changed path (spec 4.1).
 

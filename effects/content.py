@@ -51,9 +51,11 @@ def unknown(reason: FileReason) -> FileFacts:
 
 
 class Collector:
-    """One collection. `attributes`: for a path index, whether the policy commit's attributes set (True) or unset `diff` (spec 4.1)."""
+    """One collection. `attributes`: by index, whether the policy commit's attributes set or unset `diff` (spec 4.1)."""
 
-    def __init__(self, git: Git, sealed: Sealed, objects: Objects, worktree: Worktree | None, attributes: dict[int, bool]) -> None:
+    def __init__(
+        self, git: Git, sealed: Sealed, objects: Objects, worktree: Worktree | None, attributes: dict[int, bool]
+    ) -> None:
         self._git, self._sealed, self._objects, self._worktree = git, sealed, objects, worktree
         self._attributes = attributes
         self._budget = Budget()
@@ -100,7 +102,9 @@ class Collector:
             facts[index] = unknown("file_limit")
 
     def _big(self, indexes: list[int], changes: dict[int, Change]) -> list[int]:
-        sides = [(index, side.oid) for index in indexes for side in (changes[index].base, changes[index].current) if side is not None]
+        sides = [
+            (index, side.oid) for index in indexes for side in (changes[index].base, changes[index].current) if side is not None
+        ]
         sizes = self._objects.sizes([oid for _, oid in sides])
         return sorted({index for (index, _), size in zip(sides, sizes, strict=True) if size is not None and size > BIG_FILE})
 
@@ -120,7 +124,9 @@ class Collector:
             return unknown("inconsistent")
         if any(count.insertions is None or count.deletions is None for count in found):
             return BINARY
-        return FileFacts(False, Lines(sum(count.insertions or 0 for count in found), sum(count.deletions or 0 for count in found)))
+        return FileFacts(
+            False, Lines(sum(count.insertions or 0 for count in found), sum(count.deletions or 0 for count in found))
+        )
 
     def _tracked(self, index: int, stream: Stream) -> FileFacts:
         """A content candidate that Git compared: counts and lines must agree (spec 4.3)."""
@@ -265,7 +271,9 @@ def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bo
     after: list[tuple[str, str, str]] = []
     for index in sorted(changes):
         change = changes[index]
-        split = change.base is not None and change.current is not None and (change.base.mode == LINK) != (change.current.mode == LINK)
+        split = (
+            change.base is not None and change.current is not None and (change.base.mode == LINK) != (change.current.mode == LINK)
+        )
         text = "t" if attributes.get(index) else ""
         sides: Iterable[tuple[list[tuple[str, str, str]], Entry | None, Literal["a", "b"]]]
         sides = ((before, change.base, "a"), (after, change.current, "b"))

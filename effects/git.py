@@ -11,7 +11,8 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from typing import NamedTuple, Self
 
 CHUNK = 1 << 20  # bytes; a pipe is asked to hold as much, so that Git seldom waits for us
 SECONDS = 600.0  # one question may take; a filter or a file system that hangs must not hang us for ever
@@ -129,7 +130,7 @@ class Git:
         self._err: dict[int, Question] = {}
         self._in: dict[int, tuple[Question, bytearray, bool]] = {}
 
-    def __enter__(self) -> Git:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -174,7 +175,7 @@ class Git:
         """More standard input for a question that was started with `keep_open`."""
         for fd, (owner, pending, _) in self._in.items():
             if owner is question:
-                pending += data
+                pending.extend(data)
                 self._in[fd] = (owner, pending, not last)
                 self._poll.modify(fd, select.POLLOUT)
 
@@ -235,10 +236,8 @@ class Git:
         _, status = os.waitpid(question.pid, 0)
         for fd in [fd for fd, owner in self._err.items() if owner is question]:
             os.set_blocking(fd, False)  # a program that Git started may still hold it: what is there now is all we want
-            try:
+            with suppress(BlockingIOError):
                 question.words = (question.words + os.read(fd, STDERR_KEPT))[:STDERR_KEPT]
-            except BlockingIOError:
-                pass
             self._close(fd, self._err)
         question.seconds = time.perf_counter() - question.began
         output = b"".join(question.pieces)

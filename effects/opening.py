@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Self
 
 from discern.effects.git import Git, Refused
 from discern.effects.repository import Asked, Bases, Repository, open_repository
@@ -31,14 +32,16 @@ class Opening:
             return found
         repository, bases = found
         if bases.named is not None:
-            return Refused(f"{asked.trunk_source} {bases.named}: no branch of that name here, and nothing that Git resolves to a commit")
+            return Refused(
+                f"{asked.trunk_source} {bases.named}: no branch of that name here, and nothing that Git resolves to a commit"
+            )
         try:
             sealed = seal(self.git, repository)
         except OSError as error:
             return Refused(f"no temporary directory can be made: {error.strerror}; set TMPDIR to one that can be written")
-        return Ground(self.git, repository, bases, sealed, asked.commit is not None)
+        return Ground(self.git, repository, bases, sealed, asked)
 
-    def __enter__(self) -> Opening:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -50,12 +53,13 @@ class Opening:
 class Ground:
     """What an evaluation stands on: the repository, the merge-bases, the sealed directory, and the listings under way."""
 
-    def __init__(self, git: Git, repository: Repository, bases: Bases, sealed: Sealed, by_commit: bool) -> None:
+    def __init__(self, git: Git, repository: Repository, bases: Bases, sealed: Sealed, asked: Asked) -> None:
         self.repository = repository
         self.bases = bases
         self.sealed = sealed
         self._git = git
-        self._by_commit = by_commit
+        self.trunk_given = asked.trunk is not None
+        self._by_commit = asked.commit is not None
         self.listings: Listings | None = None
         if bases.commits:
             self.objects = Objects(git, sealed)

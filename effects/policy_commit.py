@@ -1,4 +1,4 @@
-"""What the policy commit holds: the governing file, question files, its attributes, its tree, and the history since (spec 1.3, 4)."""
+"""What the policy commit holds: the governing file, question files, attributes, its tree; and the history since (spec 1.3, 4)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ class PolicyCommit:
                 files.append((os.fsdecode(folder + ATTRIBUTES), body))
         return files if any(SPEAKS_OF_DIFF.search(body) for _, body in files) else []
 
-    def attributes(self, git: Git, sealed: Sealed, files: list[tuple[str, bytes]], changes: tuple[Change, ...]) -> dict[int, bool] | None:
+    def attributes(
+        self, git: Git, sealed: Sealed, files: list[tuple[str, bytes]], changes: tuple[Change, ...]
+    ) -> dict[int, bool] | None:
         """By index, whether they set or unset `diff` for a changed path, tracked or not; None if Git could not say (spec 4.1)."""
         if not files or not changes:
             return {}
@@ -117,7 +119,7 @@ def base_paths(listing: bytes, prefix: str) -> tuple[str, ...]:
 
 
 def ask_history(git: Git, repository: Repository, policy_commit: str, head: str) -> Question:
-    """The commits since the policy commit; asked in the repository, since only that knows where a shallow clone ends (spec 4.10)."""
+    """The commits since the policy commit; asked in the repository, which knows where a shallow clone ends (spec 4.10)."""
     return git.ask(repository.setting, "rev-list", "--reverse", "--topo-order", f"{policy_commit}..{head}", limit=HISTORY_LIMIT)
 
 

@@ -1,4 +1,4 @@
-"""Which repository, which HEAD, which trunk, which merge-base: all resolved to object ids once, before anything is read (spec 1.1).
+"""Which repository, which HEAD, trunk and merge-base: all resolved to object ids once, before anything is read (spec 1.1).
 
 Loaded before the heavy imports, so that Git works while they run: standard library only.
 """
@@ -13,7 +13,14 @@ from discern.effects.git import QUIET, Git, Refused, Setting, advice, repository
 DEFAULT_TRUNKS = ("main", "master")
 REF_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 FORMAT = ("--path-format=absolute",)
-PLACES = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-object-format", "--is-shallow-repository")
+PLACES = (
+    "--show-toplevel",
+    "--absolute-git-dir",
+    "--git-common-dir",
+    "--show-prefix",
+    "--show-object-format",
+    "--is-shallow-repository",
+)
 
 
 class Repository(NamedTuple):
@@ -71,7 +78,9 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
     head = commit_named(git, here, asked.commit) if asked.commit is not None else None
     if asked.commit is not None and head is None:
         return Refused(f"--commit {asked.commit}: Git resolves this to no commit; give a branch, a tag or an object id")
-    answer = git.wait(git.ask(here, "rev-parse", *FORMAT, *PLACES, head or "HEAD", *(f"{trunk.commit}...{head or 'HEAD'}" for trunk in trunks)))
+    answer = git.wait(
+        git.ask(here, "rev-parse", *FORMAT, *PLACES, head or "HEAD", *(f"{trunk.commit}...{head or 'HEAD'}" for trunk in trunks))
+    )
     lines = answer.output.split(b"\n")[:-1]
     if len(lines) < len(PLACES):
         return Refused(f"not a Git working tree that can be evaluated: {advice(answer.words)}")
@@ -81,7 +90,9 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
         rest = rest[sum(line.count(b"\n") for line in found) :]
     top, git_directory, common, prefix, object_format, shallow = map(os.fsdecode, found)
     at_top = Setting(top, plain, QUIET)
-    repository = Repository(at_top, top, git_directory, common, prefix if asked.root is not None else "", object_format, shallow == "true")
+    repository = Repository(
+        at_top, top, git_directory, common, prefix if asked.root is not None else "", object_format, shallow == "true"
+    )
     return repository, chosen(git, repository, rest[0].decode() if rest else None, asked.trunk, trunks, rest[1:])
 
 
@@ -90,7 +101,9 @@ def with_trunk(git: Git, repository: Repository, head: str | None, name: str) ->
     trunks = trunks_of(git, repository.setting, name)
     if isinstance(trunks, Refused) or head is None:
         trunks = []
-    answer = git.wait(git.ask(repository.setting, "rev-parse", *(f"{trunk.commit}...{head}" for trunk in trunks))) if trunks else None
+    answer = (
+        git.wait(git.ask(repository.setting, "rev-parse", *(f"{trunk.commit}...{head}" for trunk in trunks))) if trunks else None
+    )
     return chosen(git, repository, head, name, trunks, answer.output.split() if answer else [])
 
 
@@ -103,7 +116,9 @@ def commit_named(git: Git, setting: Setting, name: str) -> str | None:
     return oid.decode() if answer.ok and is_oid(oid) else None
 
 
-def chosen(git: Git, repository: Repository, head: str | None, name: str | None, trunks: list[Trunk], lines: list[bytes]) -> Bases:
+def chosen(
+    git: Git, repository: Repository, head: str | None, name: str | None, trunks: list[Trunk], lines: list[bytes]
+) -> Bases:
     """Of a local branch and origin's of the same name the one whose merge-base descends from the other's (spec 1.1)."""
     if not trunks or head is None:
         return Bases(head, trunks[0] if trunks else None, (), name if not trunks else None)
@@ -155,7 +170,9 @@ def trunks_named(git: Git, setting: Setting, name: str) -> list[Trunk] | Refused
     if f"refs/tags/{name}" in refs and not is_oid(name.encode()):
         return []
     commit = commit_named(git, setting, name)
-    ref = next((ref for ref in reversed(others) if ref in refs and refs[ref][0] == commit), name if name.startswith("refs/") else None)
+    ref = next(
+        (ref for ref in reversed(others) if ref in refs and refs[ref][0] == commit), name if name.startswith("refs/") else None
+    )
     return [Trunk(ref, commit)] if commit is not None else []
 
 

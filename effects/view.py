@@ -17,7 +17,17 @@ from discern.effects.sealed import Entry, Objects, Sealed, quoted
 from discern.effects.worktree import Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT, FileReason, Kind
 
-RAW = ("--raw", "-z", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--ignore-submodules=dirty")
+RAW = (
+    "--raw",
+    "-z",
+    "-r",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-abbrev",
+    "--ignore-submodules=dirty",
+)
 HASHING = ("-c", "core.safecrlf=false", "-c", "core.looseCompression=0", "-c", "core.bigFileThreshold=512m")
 GITLINK, LINK = "160000", "120000"
 ATTEMPTS = 3  # at hashing dirty files, when one of them vanishes under Git's hands
@@ -85,17 +95,23 @@ def start(git: Git, repository: Repository, sealed: Sealed, policy_commit: str, 
     if commit is not None:
         return Listings(git.ask(sealed.setting, "diff-tree", *RAW, policy_commit, commit, *below))
     marks = Marks()
-    staged = git.ask(sealed.with_index(repository), "diff-index", "--cached", "--ita-invisible-in-index", *RAW, policy_commit, *below)
+    staged = git.ask(
+        sealed.with_index(repository), "diff-index", "--cached", "--ita-invisible-in-index", *RAW, policy_commit, *below
+    )
     worktree = git.ask(repository.setting, "diff-files", "--ita-invisible-in-index", *RAW, *below)
     listed = ("-z", "-v", "--cached", "--others", "--exclude-standard")
     return Listings(staged, worktree, git.ask(repository.setting, "ls-files", *listed, *below, sink=marks.take), marks)
 
 
-def changes(git: Git, repository: Repository, sealed: Sealed, objects: Objects, policy_tree: str, listings: Listings) -> tuple[Change, ...] | str:
+def changes(
+    git: Git, repository: Repository, sealed: Sealed, objects: Objects, policy_tree: str, listings: Listings
+) -> tuple[Change, ...] | str:
     """Every changed path once, sorted by its bytes; a string says in one line why there is no such view (spec 4.12)."""
     answers = [git.wait(question) for question in listings[:3] if isinstance(question, Question)]
     if not all(answer.ok for answer in answers):
-        return "Git could not list the change: " + " ".join(answer.words.decode("utf-8", "replace") for answer in answers if not answer.ok)
+        return "Git could not list the change: " + " ".join(
+            answer.words.decode("utf-8", "replace") for answer in answers if not answer.ok
+        )
     parsed = [parse_raw(answer.output) for answer in answers[:2]]
     rows = [row for row in parsed if row is not None]
     if len(rows) < len(parsed):
@@ -129,7 +145,9 @@ class Enumeration:
         self._policy_tree = policy_tree
         self._found = found
 
-    def look_at(self, worktree: Worktree, rows: Iterable[Row], hidden: Iterable[tuple[str, bytes]], staged_unmerged: set[bytes]) -> None:
+    def look_at(
+        self, worktree: Worktree, rows: Iterable[Row], hidden: Iterable[tuple[str, bytes]], staged_unmerged: set[bytes]
+    ) -> None:
         """Work in the files that may differ: those Git names, those its index flags hide, and unmerged ones (spec 4.1, 4.2)."""
         rows = list(rows)
         unmerged = staged_unmerged | {row.path for row in rows if row.letter == "U"}
@@ -152,7 +170,7 @@ class Enumeration:
         return self._found[path].base if path in self._found else index
 
     def _unhide(self, worktree: Worktree, flag: str, path: bytes, dirty: dict[bytes, Candidate]) -> None:
-        """A file that assume-unchanged (lower case) or skip-worktree (S) hides; one that a sparse checkout leaves out is no change."""
+        """A file that assume-unchanged (lower case) or skip-worktree (S) hides; one that a sparse checkout lacks is no change."""
         staged = self._found.get(path)
         index = staged.current if staged is not None else self._objects.entry(self._policy_tree, path)
         info = worktree.look(path)
@@ -170,7 +188,9 @@ class Enumeration:
         if info == "absent":
             self._settle(path, base, None)
         else:
-            dirty[path] = Candidate(path, base, mode_of(info, base.mode if base else "100644") if not isinstance(info, str) else "100644")
+            dirty[path] = Candidate(
+                path, base, mode_of(info, base.mode if base else "100644") if not isinstance(info, str) else "100644"
+            )
 
     def _settle(self, path: bytes, base: Entry | None, current: Entry | None, trouble: FileReason | None = None) -> None:
         """The last word on a path: no change if both sides are the same."""
@@ -202,16 +222,22 @@ class Enumeration:
         current = Entry(LINK, self._sealed.write(b"blob", target)) if target is not None else None
         self._settle(candidate.path, base, current, None if current else "unreadable")
 
-    def _open(self, worktree: Worktree, candidate: Candidate, base: Entry | None, regular: list[tuple[Candidate, Signature]]) -> None:
+    def _open(
+        self, worktree: Worktree, candidate: Candidate, base: Entry | None, regular: list[tuple[Candidate, Signature]]
+    ) -> None:
         with worktree.regular(candidate.path) as reader:
             if isinstance(reader, str):
                 self._settle(candidate.path, base, None, reader)
             elif candidate.mode == LINK:  # core.symlinks = false: a link checked out as a file that holds its target
                 body = reader.read(SUBJECT_FILE_LIMIT)
-                self._settle(candidate.path, base, Entry(LINK, self._sealed.write(b"blob", body if isinstance(body, bytes) else b"")))
+                self._settle(
+                    candidate.path, base, Entry(LINK, self._sealed.write(b"blob", body if isinstance(body, bytes) else b""))
+                )
             elif reader.seen.size > SUBJECT_FILE_LIMIT:
                 sizes = self._objects.sizes([candidate.stored.oid]) if candidate.stored else [None]
-                same = sizes == [reader.seen.size] and candidate.stored == Entry(candidate.mode, reader.digest(self._sealed.object_format))
+                same = sizes == [reader.seen.size] and candidate.stored == Entry(
+                    candidate.mode, reader.digest(self._sealed.object_format)
+                )
                 self._settle(candidate.path, base, candidate.stored if same else None, None if same else "file_limit")
             else:
                 regular.append((candidate, reader.seen))

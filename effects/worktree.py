@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from discern.vocabulary import FileReason
 
@@ -60,7 +60,7 @@ class Worktree:
         self._opener = opener
         self._open: list[tuple[bytes, int]] = [(b"", os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))]
 
-    def __enter__(self) -> Worktree:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

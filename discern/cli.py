@@ -1,0 +1,323 @@
+"""Arguments, exit statuses, wiring; no decision of its own (spec 9.1, 9.3).
+
+What a command needs is imported when it runs: `evaluate` has Git at work before the heavy imports begin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from discern.effects.git import Git, Refused
+from discern.effects.repository import Asked, open_repository
+from discern.vocabulary import FAIL_ON, NESTED_VARIABLE, FailOn
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from discern.evaluation import Finding
+
+BLOCKED, USAGE = 1, 2  # exit statuses (spec 9.1)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Usage(Exception):  # noqa: N818 - it is no error of ours
+    """The words of a call are off: what is wrong, in one line."""
+
+
+class Interrupted(BaseException):
+    """A signal came; what is open is closed on the way out."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Streams:
+    """Where a run reads and writes; a test puts its own in."""
+
+    def __init__(self, out: TextIO, err: TextIO, environment: Mapping[str, str]) -> None:
+        self.out = out
+        self.err = err
+        self.environment = environment
+
+    @property
+    def colour(self) -> bool:
+        """Only for a person who has not said no."""
+        return self.out.isatty() and not self.environment.get("NO_COLOR") and self.environment.get("TERM") != "dumb"
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains in one line, by a value that `run` turns into an exit status."""
+
+    def error(self, message: str) -> NoReturn:
+        """A call that cannot be understood."""
+        raise Usage(f"{message} (see `{self.prog} --help`)")
+
+
+def main() -> NoReturn:
+    """The `discern` command: run, and leave without the interpreter's tidying up, which takes longer than many an evaluation."""
+    import gc
+
+    gc.disable()  # a short life makes no garbage worth collecting
+    out, err = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    for stream in (out, err):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    try:
+        status = run(sys.argv[1:], stdout=out, stderr=err)
+    except Interrupted as interrupted:
+        status = 128 + interrupted.number
+    for stream in (out, err):
+        with suppress(BrokenPipeError):  # the reader has seen enough
+            stream.flush()
+    os._exit(status)
+
+
+def interrupt(number: int, _: FrameType | None) -> NoReturn:
+    """A signal unwinds what is open; a second one finds the door closed."""
+    for other in ENDING:
+        signal.signal(other, signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """One call; its exit status. Streams and environment are the process's own where none are given; it is not ended here."""
+    streams = Streams(stdout or sys.stdout, stderr or sys.stderr, os.environ if environment is None else environment)
+    try:
+        options = parser().parse_args([os.fsencode(word).decode("utf-8", "surrogateescape") for word in arguments])
+        return int(options.command(options, streams))
+    except Usage as usage:
+        return refuse(Refused(str(usage)), streams)
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        return refuse(Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"), streams)
+
+
+def refuse(refused: Refused, streams: Streams) -> int:
+    """One clear line on standard error (spec 9.1)."""
+    from discern.text import one_line
+
+    print(f"discern: {one_line(refused.message, 2000)}", file=streams.err)
+    return USAGE
+
+
+def parser() -> Parser:
+    """The words of the command line."""
+    top = Parser(prog="discern", description="Which review checkpoints does this Git change set off?")
+    top.add_argument("--version", action=Version)
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    root = Parser(add_help=False)
+    root.add_argument("--root", metavar="DIR", help="the project root, if it is not the Git top level")
+    place = Parser(add_help=False, parents=[root])
+    place.add_argument(
+        "--trunk", metavar="REV", help="what the change is compared with; default: DISCERN_TRUNK, origin's HEAD, main, master"
+    )
+    shape = Parser(add_help=False)
+    shape.add_argument("--format", choices=("text", "json"), default="text")
+
+    evaluate = commands.add_parser("evaluate", parents=[place, shape], help="evaluate the change and say what it sets off")
+    evaluate.add_argument("ids", nargs="*", metavar="ID", help="only these checkpoints")
+    evaluate.add_argument(
+        "--commit", metavar="REV", help="evaluate this commit's tree, not the working tree; runs and writes nothing"
+    )
+    evaluate.add_argument("--dry-run", action="store_true", help="run no `when` command, write nothing")
+    evaluate.add_argument(
+        "--fail-on", metavar="WHAT,…", type=fail_on, default=("awaiting",), help=f"of {', '.join(FAIL_ON)}; default: awaiting"
+    )
+    evaluate.add_argument("-v", "--verbose", action="store_true", help="show every checkpoint's steps, and what took time")
+    evaluate.set_defaults(command=command_evaluate)
+
+    listing = commands.add_parser("checkpoints", parents=[place, shape], help="list the governing policy and what it would say")
+    listing.set_defaults(command=command_checkpoints, commit=None)
+
+    declare = commands.add_parser("declare", parents=[root, shape], help="answer an open question")
+    declare.add_argument("id", metavar="ID")
+    word = declare.add_mutually_exclusive_group(required=True)
+    word.add_argument("--met", dest="verdict", action="store_const", const="met", help="it holds")
+    word.add_argument("--unmet", dest="verdict", action="store_const", const="unmet", help="it does not; say why with --why")
+    declare.add_argument("--why", metavar="TEXT", help="one paragraph of at most 500 characters")
+    declare.set_defaults(command=command_declare)
+
+    proof = commands.add_parser("proof", help="show or verify the Proof of the last evaluation")
+    ways = proof.add_subparsers(metavar="WAY", required=True)
+    ways.add_parser("show", parents=[root], help="print it").set_defaults(command=command_proof_show)
+    ways.add_parser("verify", parents=[place], help="say whether it still holds").set_defaults(
+        command=command_proof_verify, commit=None
+    )
+
+    conformance = commands.add_parser(
+        "conformance", help="evaluate conformance cases, or drive an implementation over them", add_help=False
+    )
+    conformance.add_argument("rest", nargs=argparse.REMAINDER)
+    conformance.set_defaults(command=command_conformance)
+
+    commands.add_parser("demo", help="see discern at work on a small repository").set_defaults(command=command_demo)
+    return top
+
+
+class Version(argparse.Action):
+    """`--version`, asked for only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print and end."""
+        from discern import __version__
+
+        parser.exit(0, f"discern {__version__}\n")
+
+
+def fail_on(words: str) -> tuple[FailOn, ...]:
+    """`--fail-on WHAT,…`. Raises ArgumentTypeError for a word that is none of them."""
+    chosen = tuple(what for word in words.split(",") for what in FAIL_ON if what == word)
+    if len(chosen) != len(words.split(",")) or ("never" in chosen and len(set(chosen)) > 1):
+        raise argparse.ArgumentTypeError(f"{words!r}: give {', '.join(FAIL_ON[:-1])}, with commas, or never")
+    return chosen
+
+
+def asked(options: argparse.Namespace, environment: Mapping[str, str]) -> Asked:
+    """How the user names the directory, the trunk and the commit; an empty DISCERN_TRUNK counts as unset (spec 1.2)."""
+    if options.trunk is not None:
+        return Asked(options.root, options.trunk, "--trunk", options.commit)
+    return Asked(options.root, environment.get("DISCERN_TRUNK") or None, "DISCERN_TRUNK", options.commit)
+
+
+def find(options: argparse.Namespace, streams: Streams, *, dry_run: bool, **request: object) -> Finding | Refused:
+    """Evaluate; Git is at work while the rest is imported."""
+    from discern.effects.opening import Opening
+
+    with Opening(asked(options, streams.environment), streams.environment) as opening:
+        from discern.evaluation import Request, evaluate
+
+        return evaluate(Request(asked=opening.asked, dry_run=dry_run, **request), opening)  # type: ignore[arg-type]
+
+
+def command_evaluate(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern evaluate`."""
+    if streams.environment.get(NESTED_VARIABLE):
+        print("discern: inside a `when` command: no command is run and nothing is written", file=streams.err)
+    found = find(options, streams, dry_run=options.dry_run, ids=tuple(options.ids), fail_on=options.fail_on)
+    if isinstance(found, Refused):
+        return refuse(found, streams)
+    if options.format == "json":
+        from discern.documents import dumps, result_document
+
+        print(dumps(result_document(found.result)), file=streams.out)
+        if options.verbose:
+            print(*(f"{name}: {seconds * 1000:.1f} ms" for name, seconds in found.timings), sep="\n", file=streams.err)
+    else:
+        from discern.report.text import render
+
+        print(
+            render(found.result, colour=streams.colour, verbose=options.verbose, timings=found.timings, root=options.root),
+            file=streams.out,
+            end="",
+        )
+    return BLOCKED if found.result.blocking else 0
+
+
+def command_checkpoints(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern checkpoints`."""
+    found = find(options, streams, dry_run=True)
+    if isinstance(found, Refused):
+        return refuse(found, streams)
+    if options.format == "json":
+        from discern.documents import dumps, result_document
+
+        print(dumps(result_document(found.result)), file=streams.out)
+    else:
+        from discern.report.listing import render_listing
+
+        print(render_listing(found.result, colour=streams.colour), file=streams.out, end="")
+    return 0
+
+
+def command_declare(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern declare`."""
+    if streams.environment.get(NESTED_VARIABLE):
+        return refuse(Refused("inside a `when` command nothing is declared"), streams)
+    with Git(streams.environment) as git:
+        opened = open_repository(git, Asked(options.root))
+    if isinstance(opened, Refused):
+        return refuse(opened, streams)
+    from discern.evaluation.declarations import declare
+
+    declared = declare(opened[0], streams.environment, options.id, options.verdict, options.why)
+    if isinstance(declared, Refused):
+        return refuse(declared, streams)
+    from discern.documents import dumps
+    from discern.text import one_line
+
+    if options.format == "json":
+        served = declared.served._asdict()
+        print(dumps({"version": 1, "checkpoint": declared.checkpoint, "verdict": declared.verdict, **served}), file=streams.out)
+    else:
+        print(f"{one_line(declared.checkpoint)}: declared {declared.verdict}", file=streams.out)
+    return 0
+
+
+def command_proof_show(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern proof show`."""
+    with Git(streams.environment) as git:
+        opened = open_repository(git, Asked(options.root))
+    if isinstance(opened, Refused):
+        return refuse(opened, streams)
+    from discern import proof
+    from discern.evaluation.declarations import recorded_proof
+
+    recorded = recorded_proof(opened[0])
+    if isinstance(recorded, Refused):
+        return refuse(recorded, streams)
+    print(proof.write(recorded).decode(), file=streams.out, end="")
+    return 0
+
+
+def command_proof_verify(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern proof verify`: computes again, without running a command (spec 8.4)."""
+    with Git(streams.environment) as git:
+        opened = open_repository(git, Asked(options.root))
+    if isinstance(opened, Refused):
+        return refuse(opened, streams)
+    from discern.evaluation.declarations import recorded_proof, verify
+
+    recorded = recorded_proof(opened[0])
+    if isinstance(recorded, Refused):
+        return refuse(recorded, streams)
+    found = find(options, streams, dry_run=True)
+    if isinstance(found, Refused):
+        return refuse(found, streams)
+    verification = verify(opened[0], recorded, found.result)
+    from discern.text import one_line
+
+    print(verification.verdict, *(f"  {one_line(what, 200)}" for what in verification.because), sep="\n", file=streams.out)
+    return 0 if verification.verdict == "current" else BLOCKED
+
+
+def command_conformance(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern conformance …` (spec 10)."""
+    from discern.conformance.runner import main as conformance
+
+    return conformance(options.rest, sys.stdin, streams.out, streams.err)
+
+
+def command_demo(_: argparse.Namespace, streams: Streams) -> int:
+    """`discern demo`."""
+    from discern.demo import demo
+
+    return demo(streams.out, colour=streams.colour)
