@@ -12,17 +12,16 @@ from discern.facts import path_bytes
 from discern.outcomes import Related
 from discern.patterns import mask_of
 
-_SUFFIXES: Final = "copy new old final backup bak tmp temp orig original next alt"
-_LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_SUFFIXES: Final = b"copy new old final backup bak tmp temp orig original next alt"
 # Read from its end, a stem loses all its endings in one pass, however many there are.
 _ENDINGS: Final = re.compile(
-    rf"\A(?:(?:{'|'.join(suffix[::-1] for suffix in _SUFFIXES.split())}|[0-9]+v?)[-_. ]|[0-9](?=[a-z]))+"
+    rb"\A(?:(?:%b|[0-9]+v?)[-_. ]|[0-9](?=[a-z]))+" % b"|".join(suffix[::-1] for suffix in _SUFFIXES.split())
 )
 
 
-def normal_form(stem: str) -> str:
+def normal_form(stem: str) -> bytes:
     """What is left of a stem without letter case and the endings people give to copies and versions; may be empty (spec 5.4)."""
-    return _ENDINGS.sub("", stem.translate(_LOWER)[::-1])[::-1]
+    return _ENDINGS.sub(b"", path_bytes(stem).lower()[::-1])[::-1]  # of bytes, `lower` lowers ASCII letters alone
 
 
 def split(path: str) -> tuple[str, str, str]:
@@ -31,6 +30,11 @@ def split(path: str) -> tuple[str, str, str]:
     dot = path.rfind(".", slash + 1)
     end = dot if dot > slash else len(path)
     return path[:slash], path[slash:end], path[end:]
+
+
+def _form(path: str) -> tuple[bytes, str]:
+    _, stem, extension = split(path)
+    return normal_form(stem), extension
 
 
 class Surroundings:
@@ -42,35 +46,31 @@ class Surroundings:
     def __init__(self, paths: Iterable[str], added: Mapping[int, str]) -> None:
         """From the base tree's paths, and the path of each added file by its number."""
         self._paths = sorted(paths)
-        self._added = added
+        self.added = added
 
     @cached_property
     def directories(self) -> dict[str, list[int]]:
-        """The directories, with their slash, that files were added to, and the numbers of those files. The root is left out."""
+        """The directories that files were added to, with their slash (empty: the root), and the numbers of those files."""
         found: dict[str, list[int]] = {}
-        for number, path in self._added.items():
-            slash = path.rfind("/") + 1
-            if slash:
-                found.setdefault(path[:slash], []).append(number)
+        for number, path in self.added.items():
+            found.setdefault(path[: path.rfind("/") + 1], []).append(number)
         return found
 
     @cached_property
-    def siblings(self) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """For the added files that have any: their path and their similar siblings, sorted by bytes."""
-        forms: dict[str, dict[tuple[str, str], list[str]]] = {}
-        found: dict[int, tuple[str, tuple[str, ...]]] = {}
-        for number, path in self._added.items():
-            directory, stem, extension = split(path)
-            if directory not in forms:
-                forms[directory] = self._forms(directory)
-            alike = forms[directory].get((normal_form(stem), extension), ())
-            others = sorted((other for other in alike if other != path), key=path_bytes)
-            if others:
-                found[number] = path, tuple(others)
-        return found
+    def siblings(self) -> dict[int, tuple[str, ...]]:
+        """The similar siblings of the added files that have any, sorted by bytes."""
+        found: dict[int, tuple[str, ...]] = {}
+        for directory, files in self.directories.items():
+            forms = {number: _form(self.added[number]) for number in files}
+            alike = self._alike(directory, tuple({form for form, _ in forms.values() if form}))
+            for number, form in forms.items():
+                others = [other for other in alike.get(form, ()) if other != self.added[number]]
+                if others:
+                    found[number] = tuple(sorted(others, key=path_bytes))
+        return dict(sorted(found.items()))
 
     def below(self, directory: str) -> Iterator[str]:
-        """Every path below a directory, at any depth."""
+        """Every path below one of `directories`, at any depth."""
         for at in range(self._starts[directory], len(self._paths)):
             if not self._paths[at].startswith(directory):
                 return
@@ -80,18 +80,19 @@ class Surroundings:
     def _starts(self) -> dict[str, int]:
         return {directory: bisect_left(self._paths, directory) for directory in self.directories}
 
-    def _forms(self, directory: str) -> dict[tuple[str, str], list[str]]:
-        """The files right in a directory by normal form and extension; what has no normal form is similar to nothing."""
-        found: dict[tuple[str, str], list[str]] = {}
+    def _alike(self, directory: str, wanted: tuple[bytes, ...]) -> dict[tuple[bytes, str], list[str]]:
+        """The files right in a directory by normal form and extension, at least those with a form that is wanted."""
+        found: dict[tuple[bytes, str], list[str]] = {}
         for path in self._children(directory):
-            _, stem, extension = split(path)
-            form = normal_form(stem)
-            if form:
-                found.setdefault((form, extension), []).append(path)
+            # A form is what its stem begins with, in lower case: to see that first spares most files the making of theirs.
+            if path_bytes(path[len(directory) :]).lower().startswith(wanted):
+                form = _form(path)
+                if form[0]:
+                    found.setdefault(form, []).append(path)
         return found
 
     def _children(self, directory: str) -> Iterator[str]:
-        at = bisect_left(self._paths, directory)
+        at = self._starts[directory]
         while at < len(self._paths) and self._paths[at].startswith(directory):
             path = self._paths[at]
             slash = path.find("/", len(directory))
@@ -115,7 +116,7 @@ class AdmittedBase:
     def new_directories(self) -> int:
         """The added files whose parent is neither the root nor a directory of this tree (spec 5.1, step 7; 5.5)."""
         around = self._around
-        new = {directory for directory in around.directories if not any(map(self._admits, around.below(directory)))}
+        new = (directory for directory in around.directories if directory and not any(map(self._admits, around.below(directory))))
         return _numbered(number for directory in new for number in around.directories[directory])
 
     @cached_property
@@ -130,7 +131,8 @@ class AdmittedBase:
     @cached_property
     def _related(self) -> dict[int, tuple[Related, ...]]:
         found: dict[int, tuple[Related, ...]] = {}
-        for number, (path, siblings) in self._around.siblings.items():
+        for number, siblings in self._around.siblings.items():
+            path = self._around.added[number]
             standing = tuple(Related(path, other) for other in siblings if other not in self._deleted and self._admits(other))
             if standing:
                 found[number] = standing
