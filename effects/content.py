@@ -113,7 +113,7 @@ class Collector:
         middle = len(indexes) // 2 if len(indexes) > HALVED else 0
         halves = [{index: counted[index] for index in half} for half in (indexes[:middle], indexes[middle:])]
         return [
-            self._git.ask(self._sealed.setting, "diff-tree", "--numstat", *DIFF, *made_up(self._sealed, half, self._attributes))
+            self._git.ask(self._sealed.comparing, "diff-tree", "--numstat", *DIFF, *made_up(self._sealed, half, self._attributes))
             for half in halves
             if half
         ]
@@ -232,7 +232,7 @@ class Stream:
         if not read:
             return None
         trees = made_up(self._sealed, read, self._attributes)
-        return self._git.ask(self._sealed.setting, "diff-tree", *options, *PATCH, *DIFF, *trees, sink=self._take)
+        return self._git.ask(self._sealed.comparing, "diff-tree", *options, *PATCH, *DIFF, *trees, sink=self._take)
 
     def _take(self, piece: bytes) -> bool:
         self._reader.take(piece)

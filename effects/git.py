@@ -134,6 +134,10 @@ class Git:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop what is still running."""
         for question in self.asked:
             if question.answer is None:
                 self.stop(question)

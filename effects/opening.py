@@ -11,7 +11,7 @@ from typing import Self
 
 from discern.effects.git import Git, Refused
 from discern.effects.repository import Asked, Bases, Repository, open_repository
-from discern.effects.sealed import Objects, Sealed, remove, seal
+from discern.effects.sealed import Objects, Sealed, seal
 from discern.effects.view import Listings, start
 
 
@@ -21,6 +21,7 @@ class Opening:
     def __init__(self, asked: Asked, environment: Mapping[str, str]) -> None:
         self.asked = asked
         self.git = Git(environment)
+        self._closed = False
         self.found = self._find(asked)
 
     def _find(self, asked: Asked) -> Ground | Refused:
@@ -45,9 +46,14 @@ class Opening:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.git.__exit__(kind, error, trace)
-        if isinstance(self.found, Ground):
-            remove(self.found.sealed)
+        self.close()
+
+    def close(self) -> None:
+        """No more questions: every process of Git's ends, and what was written aside goes (spec 8.6)."""
+        self.git.close()
+        if isinstance(self.found, Ground) and not self._closed:
+            self._closed = True
+            self.found.sealed.place.remove()
 
 
 class Ground:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from discern.effects import private
 from discern.effects.git import Git, Question, Setting, sealed_environment
 from discern.effects.repository import Repository
 
@@ -31,9 +30,19 @@ SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 class Sealed(NamedTuple):
     """The directory, the setting to ask it in, and how its objects are named."""
 
-    directory: str
+    place: private.PrivateDirectory
     setting: Setting
     object_format: str
+
+    @property
+    def directory(self) -> str:
+        """Where it lies."""
+        return self.place.path
+
+    @property
+    def comparing(self) -> Setting:
+        """For made-up trees: a made-up name that ends in `t` is text whatever its bytes."""
+        return self.setting._replace(options=("-c", f"core.attributesFile={self.directory}/made-up"))
 
     @property
     def objects(self) -> str:
@@ -43,9 +52,13 @@ class Sealed(NamedTuple):
     def with_index(self, repository: Repository) -> Setting:
         """The repository's index read in our own setting; no working tree is in reach."""
         for name in sorted(os.listdir(repository.git_directory)):
-            if name.startswith("sharedindex.") and not os.path.lexists(f"{self.directory}/{name}"):  # the other half of a split index is looked for beside our own
+            if name.startswith("sharedindex.") and not os.path.lexists(
+                f"{self.directory}/{name}"
+            ):  # the other half of a split index is looked for beside our own
                 os.symlink(f"{repository.git_directory}/{name}", f"{self.directory}/{name}")
-        return self.setting._replace(environment=self.setting.environment | {"GIT_INDEX_FILE": repository.git_directory + "/index"})
+        return self.setting._replace(
+            environment=self.setting.environment | {"GIT_INDEX_FILE": repository.git_directory + "/index"}
+        )
 
     def with_attributes(self, files: Iterable[tuple[str, bytes]]) -> Setting:
         """A working tree that holds these `.gitattributes` files in their places and nothing else."""
@@ -69,7 +82,9 @@ class Sealed(NamedTuple):
 
     def write_tree(self, entries: Iterable[tuple[str, str, str]]) -> str:
         """Store a made-up tree of (mode, name, object id), names in ascending order; its id."""
-        return self.write(b"tree", b"".join(b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries))
+        return self.write(
+            b"tree", b"".join(b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries)
+        )
 
 
 def blob_id(body: bytes, object_format: str) -> str:
@@ -78,29 +93,30 @@ def blob_id(body: bytes, object_format: str) -> str:
 
 
 def seal(git: Git, repository: Repository) -> Sealed:
-    """Make the directory. Raises OSError if the temporary directory cannot be written; `remove` takes it away."""
-    directory = tempfile.mkdtemp(prefix="discern-")
+    """Make the directory, which its `place` removes. Raises OSError if no temporary directory can be written."""
+    parent, prefix = temporary_directory(git.ambient), f"discern-sealed-{os.geteuid()}-"
+    private.sweep(parent, prefix)  # it holds what changed files hold: none outlives a killed run for long
+    place = private.make(parent, prefix)
+    directory = place.path
     sha256 = repository.object_format == "sha256"
     os.makedirs(directory + "/objects/info")
-    for folder in ("refs", "info"):
-        os.mkdir(f"{directory}/{folder}")
+    os.mkdir(directory + "/refs")
     text = CONFIG.format(version=int(sha256), big=BIG_FILE, null=os.devnull, extension=SHA256 if sha256 else "")
     files = {
         "HEAD": b"ref: refs/heads/none\n",
         "config": text.encode(),
-        # A made-up name that ends in `t` is text whatever its bytes: the policy commit's attributes say so of that file.
-        "info/attributes": b"*t diff\n",
+        "made-up": b"*t diff\n",
         "objects/info/alternates": quoted(os.fsencode(repository.common_directory + "/objects")) + b"\n",
     }
     for name, body in files.items():
         with open(f"{directory}/{name}", "wb") as file:
             file.write(body)
-    return Sealed(directory, Setting(directory, sealed_environment(git.ambient, directory)), repository.object_format)
+    return Sealed(place, Setting(directory, sealed_environment(git.ambient, directory)), repository.object_format)
 
 
-def remove(sealed: Sealed) -> None:
-    """Take the directory away; what cannot be removed is the temporary directory's business."""
-    shutil.rmtree(sealed.directory, ignore_errors=True)
+def temporary_directory(environment: Mapping[str, str]) -> str:
+    """Where throw-away files go. The module `tempfile` says the same for more than all other imports here together."""
+    return next((path for path in (environment.get("TMPDIR"), "/tmp", "/var/tmp") if path and os.path.isdir(path)), os.getcwd())  # noqa: S108
 
 
 def quoted(path: bytes) -> bytes:

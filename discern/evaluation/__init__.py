@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from discern.definitions import Definition
-from discern.effects.git import Git, Refused
+from discern.effects.git import Refused
 from discern.effects.opening import Ground, Opening
 from discern.effects.repository import Asked
 from discern.effects.worktree import Worktree
@@ -65,8 +65,8 @@ def evaluate(request: Request, opening: Opening, cancel: Flag | None = None) -> 
     if isinstance(governed, Refused):
         return governed
     real, whole = request.is_real(git.ambient), not request.ids
-    judged = judge_all(request, git, ground, governed, clock, cancel) if governed.definitions else []
-    ground.abandon()
+    judged = judge_all(request, opening, ground, governed, clock, cancel) if governed.definitions else []
+    opening.close()
     found = result(governed, judged, by_commit=request.asked.commit is not None)
     with clock.part("questions"):
         found = stand(found, ground.repository, request.fail_on, real=real, whole=whole)
@@ -77,10 +77,10 @@ def evaluate(request: Request, opening: Opening, cancel: Flag | None = None) -> 
 
 
 def judge_all(
-    request: Request, git: Git, ground: Ground, governed: Governed, clock: Clock, cancel: Flag | None
+    request: Request, opening: Opening, ground: Ground, governed: Governed, clock: Clock, cancel: Flag | None
 ) -> list[Judgement]:
     """Facts, verdicts, commands, subjects: one judgement for each definition, in the order of the file."""
-    definitions, commit = governed.definitions, governed.commit
+    git, definitions, commit = opening.git, governed.definitions, governed.commit
     if commit is None:
         return []
     with Worktree(ground.repository.root) if request.asked.commit is None else nullcontext() as worktree:
@@ -90,15 +90,16 @@ def judge_all(
             return judgements(definitions, lost, lost, NO_ROWS, None)
         with clock.part("judging"):
             asked = [judge(definition, gathered.survey) for definition in definitions]
-        decided: Sequence[Evaluation] = asked
-        if request.is_real(git.ambient) and any(one.outcome == "undecided" for one in asked):
-            from discern.evaluation.commands import decide
-
-            root = ground.repository.root
-            decided = decide(definitions, asked, gathered.facts, commit.commit, root, git.ambient, cancel, clock)
         with clock.part("identifying subjects"):
             rows = look_up(git, ground, commit, gathered, asked, worktree)
-            return judgements(definitions, asked, decided, rows, gathered)
+    opening.close()  # before a command runs: it finds nothing of the change lying about (spec 8.6)
+    decided: Sequence[Evaluation] = asked
+    if request.is_real(git.ambient) and any(one.outcome == "undecided" for one in asked):
+        from discern.evaluation.commands import decide
+
+        root = ground.repository.root
+        decided = decide(definitions, asked, gathered.facts, commit.commit, root, git.ambient, cancel, clock)
+    return judgements(definitions, asked, decided, rows, gathered)
 
 
 def unreadable(definition: Definition, lost: Lost) -> Evaluation:
