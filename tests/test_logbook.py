@@ -195,6 +195,16 @@ def test_a_line_larger_than_the_logbook_is_given_up(place, monkeypatch):
     assert lines(place) == [b"x" * 9 + b"\n"]
 
 
+def test_an_empty_logbook_drives_no_earlier_one_out(place, monkeypatch):
+    """spec 8.5: a line as large as the whole Logbook needs no rotation where nothing stands yet."""
+    monkeypatch.setattr(logbook, "LOGBOOK_LIMIT", 10)
+    place.mkdir()
+    (place / "logbook.jsonl").write_bytes(b"")
+    (place / "logbook.jsonl.1").write_bytes(b"earlier\n")
+    assert append(str(place), b"x" * 9 + b"\n") is None
+    assert (place / "logbook.jsonl.1").read_bytes() == b"earlier\n"
+
+
 def test_a_torn_line_does_not_spoil_the_next(place):
     """spec 8.5: a process killed in the middle of its line leaves the next one whole."""
     append(str(place), b"one\n")

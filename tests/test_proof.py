@@ -265,6 +265,13 @@ def test_a_command_that_could_not_answer_is_not_reusable():
     )
 
 
+def test_what_a_command_was_asked_about_and_cannot_be_identified_is_not_reusable():
+    """spec 8.4: evaluating again would not help, though only a run without `when` meets the drop."""
+    recorded = fired(when=True, structural_subject=None)
+    fresh = attrs.evolve(without_when(result(recorded)), drops=(drop("subject_unavailable", "ask"),))
+    assert compare(proof(recorded), fresh, MET) == Verification("not_reusable", ("ask: subject unknown",))
+
+
 def test_an_open_question_is_not_reusable_until_the_next_evaluation():
     """spec 8.4: a word given since changes nothing of what the Proof says."""
     recorded, awaiting = proof(fired(state="awaiting")), Verification("not_reusable", ("ask: awaiting",))

@@ -114,6 +114,15 @@ def test_a_hundred_judged_pairs_are_kept():
     assert state(book, Pair(DEFINITION, hashed(1))) == Standing("reopened")
 
 
+def test_words_on_one_pair_drive_no_other_out():
+    """spec 8.2: pairs are counted, not words."""
+    book = declared(served(EMPTY), "met")
+    book = served(book, OTHER)
+    for _ in range(JUDGEMENTS_LIMIT):
+        book = declared(declared(book, "unmet", "Not yet."), "met")
+    assert state(book, PAIR) == Standing("declared_met")
+
+
 def test_an_unknown_subject_binds_nothing():
     """spec 7.2: an unavailable subject is open, and no word can be given on it."""
     nowhere = Pair(DEFINITION, None)
@@ -214,6 +223,14 @@ def test_the_document_has_this_shape():
 def test_equal_books_give_equal_bytes():
     """spec 8.1: the order in which checkpoints came does not show."""
     assert write({"a": Question(PAIR), "b": Question(OTHER)}) == write({"b": Question(OTHER), "a": Question(PAIR)})
+
+
+def test_the_later_of_two_words_on_a_pair_counts():
+    """spec 8.2: in a store that holds both, too."""
+    met, unmet = ({**PAIR._asdict(), **word} for word in ({"verdict": "met"}, {"verdict": "unmet", "rationale": "No."}))
+    book = read(with_question(judged=[met, unmet]))
+    assert not isinstance(book, StoreFault)
+    assert standing(book, "ask", PAIR) == Standing("declared_unmet", "No.")
 
 
 def altered(**members: object) -> bytes:
