@@ -85,9 +85,8 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
     if len(lines) < len(PLACES):
         return Refused(f"not a Git working tree that can be evaluated: {advice(answer.words)}")
     found, rest = lines[: len(PLACES)], lines[len(PLACES) :]
-    if not all(
-        is_oid(line.lstrip(b"^")) or line == b"HEAD" for line in rest
-    ):  # a path with a line end in it: each is asked for alone
+    if not all(is_oid(line.lstrip(b"^")) or line == b"HEAD" for line in rest):
+        # A path with a line end in it: each is asked for alone.
         found = [git.wait(git.ask(here, "rev-parse", *FORMAT, place)).output[:-1] for place in PLACES]
         rest = rest[sum(line.count(b"\n") for line in found) :]
     top, git_directory, common, prefix, object_format, shallow = map(os.fsdecode, found)
@@ -95,9 +94,8 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
     repository = Repository(
         at_top, top, git_directory, common, prefix if asked.root is not None else "", object_format, shallow == "true"
     )
-    return repository, chosen(
-        git, repository, rest[0].decode() if rest and is_oid(rest[0]) else None, asked.trunk, trunks, rest[1:]
-    )
+    head_commit = rest[0].decode() if rest and is_oid(rest[0]) else None
+    return repository, chosen(git, repository, head_commit, asked.trunk, trunks, rest[1:])
 
 
 def with_trunk(git: Git, repository: Repository, head: str | None, name: str) -> Bases:
