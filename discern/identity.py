@@ -15,10 +15,6 @@ from discern.vocabulary import KINDS, Kind
 Side = tuple[str, str] | None
 """One side of a path as Git would store it: mode and object id, or None where the path does not exist (spec 7.2)."""
 
-Row = tuple[bytes, bytes]
-"""One path of a subject: what it is sorted by, and its canonical JSON. Made once, it serves every subject that holds the path."""
-
-
 class BytesPath(TypedDict):
     """A path that is not valid UTF-8: its bytes in base64 (spec 0)."""
 
@@ -98,31 +94,27 @@ def history_fingerprint(commits: Iterable[str]) -> str:
     return sha256(b"checkpoint-history/v1\n" + "\n".join(commits).encode()).hexdigest()
 
 
-def path_row(path: str, base: Side, current: Side) -> Row:
-    """A matched path of a subject (spec 7.2)."""
-    return path_bytes(path), canonical({"path": path_value(path), "base": base, "current": current})
+def path_row(path: str, base: Side, current: Side) -> bytes:
+    """A matched path of a subject, as canonical JSON (spec 7.2). Made once, it serves every subject that holds the path."""
+    return canonical({"path": path_value(path), "base": base, "current": current})
 
 
-def related_row(for_path: str, path: str, base: Side, current: Side) -> Row:
-    """A related path of a subject (spec 7.2). NUL, which no path holds, keeps the order by (for_path, path)."""
-    document = {"for_path": path_value(for_path), "path": path_value(path), "base": base, "current": current}
-    return path_bytes(for_path) + b"\0" + path_bytes(path), canonical(document)
+def related_row(for_path: str, path: str, base: Side, current: Side) -> bytes:
+    """A related path of a subject, as canonical JSON (spec 7.2)."""
+    return canonical({"for_path": path_value(for_path), "path": path_value(path), "base": base, "current": current})
 
 
-def subject(definition_hash: str, fingerprint: str | None, paths: Iterable[Row], related: Iterable[Row] = ()) -> str:
-    """SHA-256, in hex, of what was matched and what it held (spec 7.2), the rows in any order.
+def subject(definition_hash: str, fingerprint: str | None, paths: Iterable[bytes], related: Iterable[bytes] = ()) -> str:
+    """SHA-256, in hex, of what was matched and what it held (spec 7.2).
 
-    `fingerprint` is the history's if the definition has `min_commits`, else None.
+    The rows come in the order of path bytes, related ones by (for_path, path), as an outcome carries them. `fingerprint` is the
+    history's if the definition has `min_commits`, else None.
     """
     # Canonical JSON written by hand, its members in key order: a row, encoded once, need not be encoded for every definition.
-    document = b'{"definition":%b,"history":%b,"paths":%b,"related":%b}' % (
+    document = b'{"definition":%b,"history":%b,"paths":[%b],"related":[%b]}' % (
         canonical(definition_hash),
         canonical(fingerprint),
-        _rows(paths),
-        _rows(related),
+        b",".join(paths),
+        b",".join(related),
     )
     return sha256(b"discern-subject/v1\n" + document).hexdigest()
-
-
-def _rows(rows: Iterable[Row]) -> bytes:
-    return b"[%b]" % b",".join(document for _, document in sorted(rows))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from discern.effects import private
@@ -124,6 +124,11 @@ def quoted(path: bytes) -> bytes:
     return b'"' + b"".join(b"\\%03o" % c if c < 32 or c in b'"\\' else bytes([c]) for c in path) + b'"'
 
 
+TREE = "40000"
+MODES = {mode.encode(): mode for mode in ("100644", "100755", "100664", "120000", "160000", TREE)}
+ASKED_AT_ONCE = 256  # questions: short enough together never to fill a pipe while the answers are still unread
+
+
 class Entry(NamedTuple):
     """What a tree says of one name."""
 
@@ -141,26 +146,19 @@ class Objects:
         self._trees: dict[str, dict[bytes, Entry]] = {}
         self._question: Question = git.ask(sealed.setting, "cat-file", "--batch-command", keep_open=True, sink=self._take)
 
-    def sizes(self, oids: list[str]) -> list[int | None]:
+    def sizes(self, oids: Sequence[str]) -> list[int | None]:
         """Bytes of each object; None where it is not there."""
         found: list[int | None] = []
-        for start in range(0, len(oids), 256):
-            part = oids[start : start + 256]
+        for start in range(0, len(oids), ASKED_AT_ONCE):
+            part = oids[start : start + ASKED_AT_ONCE]
             self._git.feed(self._question, b"".join(b"info %b\n" % oid.encode() for oid in part))
-            for _ in part:
-                header = self._header()
-                found.append(header[1] if header else None)
+            found += [self._size() for _ in part]
         return found
 
     def body(self, name: str, limit: int) -> bytes | int | None:
         """The bytes of an object; its size alone if it has more than `limit` bytes; None where it is not to be had."""
         size = self.sizes([name])[0]
-        if size is None or size > limit:
-            return size
-        self._git.feed(self._question, b"contents %b\n" % name.encode())
-        header = self._header()
-        body = self._exactly(header[1] + 1) if header else None
-        return body[:-1] if body is not None else None
+        return self._bodies([name])[0] if size is not None and size <= limit else size
 
     def there(self, name: str) -> bool:
         """Whether an object is in the repository."""
@@ -168,33 +166,53 @@ class Objects:
 
     def entry(self, tree: str, path: bytes) -> Entry | None:
         """What a tree holds at a path, directories walked one by one, so that a link on the way is seen as one."""
-        *folders, name = path.split(b"/")
-        for folder in folders:
-            entry = self._tree(tree).get(folder)
-            if entry is None or entry.mode != "40000":
-                return None
-            tree = entry.oid
-        return self._tree(tree).get(name)
+        return self.entries(tree, [path])[path]
 
-    def _tree(self, oid: str) -> dict[bytes, Entry]:
-        if oid not in self._trees:
-            body = self.body(oid, 1 << 30)
-            self._trees[oid] = parse_tree(body, self._oid_bytes) if isinstance(body, bytes) else {}
-        return self._trees[oid]
+    def entries(self, tree: str, paths: Iterable[bytes]) -> dict[bytes, Entry | None]:
+        """The same of many paths: all trees of one depth are asked for at once."""
+        places: dict[bytes, tuple[str | None, list[bytes]]] = {path: (tree, path.split(b"/")) for path in paths}
+        found: dict[bytes, Entry | None] = {}
+        while places:
+            self._load({place for place, _ in places.values() if place is not None})
+            below: dict[bytes, tuple[str | None, list[bytes]]] = {}
+            for path, (place, names) in places.items():
+                entry = self._trees[place].get(names[0]) if place is not None else None
+                if len(names) == 1:
+                    found[path] = entry
+                else:
+                    below[path] = (entry.oid if entry is not None and entry.mode == TREE else None, names[1:])
+            places = below
+        return found
+
+    def _load(self, trees: set[str]) -> None:
+        missing = sorted(trees - self._trees.keys())
+        for tree, body in zip(missing, self._bodies(missing), strict=True):
+            self._trees[tree] = parse_tree(body or b"", self._oid_bytes)
+
+    def _bodies(self, names: Sequence[str]) -> list[bytes | None]:
+        bodies: list[bytes | None] = []
+        for start in range(0, len(names), ASKED_AT_ONCE):
+            part = names[start : start + ASKED_AT_ONCE]
+            self._git.feed(self._question, b"".join(b"contents %b\n" % name.encode() for name in part))
+            for _ in part:
+                size = self._size()
+                body = self._exactly(size + 1) if size is not None else None
+                bodies.append(body[:-1] if body is not None else None)
+        return bodies
 
     def _take(self, piece: bytes) -> bool:
         self._buffer += piece
         return True
 
-    def _header(self) -> tuple[bytes, int] | None:
+    def _size(self) -> int | None:
+        """The size in the next answer's first line; None if it says that there is no such object."""
         while (end := self._buffer.find(b"\n")) < 0:
             if self._question.answer is not None:
                 return None
             self._git.pump()
-        line = bytes(self._buffer[:end])
+        words = bytes(self._buffer[:end]).split(b" ")
         del self._buffer[: end + 1]
-        words = line.split(b" ")
-        return (words[1], int(words[2])) if len(words) == 3 and words[2].isdigit() else None
+        return int(words[2]) if len(words) == 3 and words[2].isdigit() else None
 
     def _exactly(self, size: int) -> bytes | None:
         while len(self._buffer) < size:
@@ -212,9 +230,8 @@ def parse_tree(body: bytes, oid_bytes: int) -> dict[bytes, Entry]:
     at = 0
     while (end := body.find(b"\0", at)) >= 0:
         mode, _, name = body[at:end].partition(b" ")
-        oid = body[end + 1 : end + 1 + oid_bytes]
-        if len(oid) < oid_bytes:
-            break
-        entries[name] = Entry(mode.decode("ascii", "replace"), oid.hex())
         at = end + 1 + oid_bytes
+        if at > len(body):
+            break
+        entries[name] = Entry(MODES.get(mode) or mode.decode("ascii", "replace"), body[end + 1 : at].hex())
     return entries

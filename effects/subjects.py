@@ -59,7 +59,9 @@ def store_names(
     oids = hash_files(git, repository.setting, [prefix + changes[index].path for index, _ in regular])
     for (index, seen), oid in zip(regular, oids, strict=True):
         info = worktree.look(changes[index].path)
-        if oid is not None and not isinstance(info, str) and signature(info) == seen:  # hashed what was verified, and nothing else
+        if (
+            oid is not None and not isinstance(info, str) and signature(info) == seen
+        ):  # hashed what was verified, and nothing else
             entries[index] = Entry("100755" if executable and seen.mode & stat.S_IXUSR else "100644", oid)
     return entries
 
@@ -76,11 +78,11 @@ def siblings(
     """Both sides of related paths, which are in the policy commit's tree; one that has no safe identity is left out."""
     prefix = os.fsencode(repository.prefix)
     changed = {change.path: change for change in changes}
+    names = {path: path.encode("utf-8", "surrogateescape") for path in paths}
+    bases = objects.entries(policy_tree, [prefix + name for name in names.values()])
     found: dict[str, Sides] = {}
-    for path in paths:
-        name = path.encode("utf-8", "surrogateescape")
-        change = changed.get(name)
-        base = objects.entry(policy_tree, prefix + name)
+    for path, name in names.items():
+        change, base = changed.get(name), bases[prefix + name]
         if change is None and base is not None:
             found[path] = (base, base)
         elif change is not None and change.trouble is None:

@@ -14,7 +14,7 @@ from discern.effects.subjects import identify, siblings
 from discern.effects.worktree import Worktree
 from discern.evaluation.gathering import Gathered
 from discern.facts import History
-from discern.identity import Row, definition_hash, history_fingerprint, path_row, related_row, subject
+from discern.identity import definition_hash, history_fingerprint, path_row, related_row, subject
 from discern.outcomes import Evaluation, Judgement
 
 CARRIES_PATHS = ("fired", "indeterminate", "undecided")
@@ -24,18 +24,17 @@ CARRIES_PATHS = ("fired", "indeterminate", "undecided")
 class Rows:
     """What subjects say of each path, encoded once for all; a path without a safe identity is not there."""
 
-    paths: Mapping[str, Row]
-    related: Mapping[tuple[str, str], Row]
+    paths: Mapping[str, bytes]
+    related: Mapping[tuple[str, str], bytes]
 
     def subject(self, key: str, fingerprint: str | None, evaluation: Evaluation) -> str | None:
         """The subject of an outcome; None if it carries no path, or one of them has no safe identity."""
         if evaluation.outcome not in CARRIES_PATHS:
             return None
-        paths = [row for path in evaluation.matched if (row := self.paths.get(path)) is not None]
-        related = [row for one in evaluation.related if (row := self.related.get((one.for_path, one.path))) is not None]
-        if len(paths) < len(evaluation.matched) or len(related) < len(evaluation.related):
+        pairs = [(one.for_path, one.path) for one in evaluation.related]
+        if not (self.paths.keys() >= set(evaluation.matched) and self.related.keys() >= set(pairs)):
             return None
-        return subject(key, fingerprint, paths, related)
+        return subject(key, fingerprint, map(self.paths.__getitem__, evaluation.matched), map(self.related.__getitem__, pairs))
 
 
 NO_ROWS = Rows({}, {})
