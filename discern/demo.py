@@ -8,9 +8,13 @@ from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, TextIO
 
-from discern.effects.git import Git, Setting, advice
+from returns.result import Failure, Success
+
+from discern.effects.git import Git, Refused, Setting, advice
 from discern.effects.interruption import deferred_signals
-from discern.report.text import painter
+from discern.library import evaluate
+from discern.outcomes import Result
+from discern.report.text import painter, render
 
 POLICY: Final = """\
 [checkpoints.new-dependency]
@@ -91,8 +95,11 @@ def demo(stream: TextIO, *, colour: bool) -> int:
         if isinstance(directory, NotMade):
             sys.stderr.write(f"discern: the repository of the demo could not be made: {directory.account}\n")
             return 2
-        stream.write(story(colour))
-        evaluate(directory, stream)
+        result = evaluated(directory)
+        if isinstance(result, Refused):
+            sys.stderr.write(f"discern: the repository of the demo could not be evaluated: {result.message}\n")
+            return 2
+        stream.write(story(colour) + render(result, colour=colour, verbose=True))
     stream.write("\nThe repository is gone again. In yours: bring a discern.toml to the trunk, then run `discern evaluate`.\n")
     return 0
 
@@ -153,9 +160,13 @@ def story(colour: bool) -> str:
     )
 
 
-def evaluate(directory: str, stream: TextIO) -> None:
-    """What a person would see who ran it there, with nothing of their own set."""
-    from discern.cli import run
-
+def evaluated(directory: str) -> Result | Refused:
+    """What `discern evaluate` would find there, for someone who has set nothing."""
     theirs = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DISCERN_"))}
-    run(["evaluate", "-v", "--root", directory, "--trunk", "main"], stdout=stream, environment=theirs | NOBODY)
+    match evaluate(directory, trunk="main", environment=theirs | NOBODY):
+        case Success(Result() as result):
+            return result
+        case Failure(Refused() as refused):
+            return refused
+        case neither:
+            raise AssertionError(neither)

@@ -146,8 +146,7 @@ def reports_look_nothing_up(module: Module) -> set[str]:
 
 
 def nobody_knows_the_command_line(module: Module) -> set[str]:
-    # The demo calls it as a person would.
-    inside = within(module.name, {"discern.cli", "discern.demo", "discern.__main__"})
+    inside = within(module.name, {"discern.cli", "discern.__main__"})
     return set() if inside else module.own & {"discern.cli", "discern.__main__"}
 
 
