@@ -40,11 +40,12 @@ def repository(tmp_path_factory):
     home = tmp_path_factory.mktemp("readme")
     program = home / "bin" / "discern"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -P -m discern "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m discern "$@"\n')
     program.chmod(0o755)
     environment = {
         "PATH": f"{program.parent}:{os.environ['PATH']}",
         "HOME": str(home),
+        "PYTHONPATH": str(ROOT),
         "LC_ALL": "C.UTF-8",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -59,9 +60,11 @@ def repository(tmp_path_factory):
     place.mkdir()
     (place / "discern.toml").write_text(blocks("toml")[0])
     (place / "requirements.txt").write_text("requests==2.32.3\n")
-    (place / "case.json").write_text(blocks("json")[0])
-    begin = "git init -q -b main && echo /case.json > .git/info/exclude && git add -A && git commit -q -m Begin && git checkout -q -b topic"
+    begin = "git init -q -b main && git add -A && git commit -q -m Begin && git checkout -q -b topic"
     subprocess.run(["sh", "-c", begin], cwd=place, env=environment, check=True, timeout=60)
+
+    (place / ".git" / "info" / "exclude").write_text("/case.json\n")
+    (place / "case.json").write_text(blocks("json")[0])
 
     def said(command):
         run = subprocess.run(

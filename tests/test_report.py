@@ -71,7 +71,7 @@ def test_questions_come_first_then_advice_then_drops_then_one_line():
         "could not be judged",
     ]
     assert heads[-1] == said[-1]
-    assert said[-1].startswith("blocked: 1 open question, 1 answered question, 1 advice, 1 undecided, 1 drop, 1 quiet (")
+    assert said[-1].startswith("blocked: 1 open question, 1 declared met, 1 advice, 1 undecided, 1 drop, 1 quiet (")
     assert "    lost  trigger_content_unavailable (file_limit)" in said
     assert "        b is too large" in said
 

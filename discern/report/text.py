@@ -235,13 +235,14 @@ def _closing(result: Result, drops: Sequence[DropRecord], paint: Paint) -> str:
     kinds = Counter(_kind(judgement) for judgement in result.checkpoints)
     tallies = {
         "open question": kinds["open"],
-        "answered question": kinds["answered"],
+        "declared met": kinds["declared_met"],
+        "declared unmet": kinds["declared_unmet"],
         "advice": kinds["advice"],
         "undecided": kinds["undecided"],
         "drop": len(drops),
         "quiet": kinds["quiet"],
     }
-    plural = ("open question", "answered question", "drop")
+    plural = ("open question", "drop")
     said = [counted(n, name) if name in plural else f"{n} {name}" for name, n in tallies.items() if n] or ["nothing to ask"]
     verdict = paint("stop", "blocked") if result.blocking else paint("good", "not blocked")
     return f"{verdict}: {', '.join(said)} ({compared(result)})"
@@ -251,7 +252,7 @@ def _kind(judgement: Judgement) -> str:
     if serves(judgement):
         if judgement.definition.mode == "advise":
             return "advice"
-        return "answered" if judgement.state in ("declared_met", "declared_unmet") else "open"
+        return judgement.state if judgement.state in ("declared_met", "declared_unmet") else "open"
     return {"undecided": "undecided", "vetoed": "quiet", "passed": "quiet"}.get(judgement.evaluation.outcome, "dropped")
 
 
