@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from io import FileIO
 from types import FrameType
 from typing import Any, Final, Protocol
@@ -72,7 +72,6 @@ def deferred_signals() -> Iterator[Cancel]:
 
     Signals that are ignored stay ignored. In a thread that is not the main one there are no handlers: the flag is never set.
     """
-    flag = Cancel()
     received: list[int] = []
     previous: dict[int, Any] = {}
 
@@ -80,17 +79,17 @@ def deferred_signals() -> Iterator[Cancel]:
         received.append(number)
         flag.set()
 
-    try:
-        if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
-                handler = signal.getsignal(number)
-                if handler not in (None, signal.SIG_IGN):  # None: set by other code than Python's, and not to be put back
-                    previous[number] = handler
-                    signal.signal(number, note)
-        yield flag
-    finally:
-        _release(previous, received)
-        flag.close()
+    with closing(Cancel()) as flag:
+        try:
+            if threading.current_thread() is threading.main_thread():
+                for number in SIGNALS:
+                    handler = signal.getsignal(number)
+                    if handler not in (None, signal.SIG_IGN):  # None: set by other code than Python's, and not to be put back
+                        previous[number] = handler
+                        signal.signal(number, note)
+            yield flag
+        finally:
+            _release(previous, received)
 
 
 def _release(previous: dict[int, Any], received: list[int]) -> None:

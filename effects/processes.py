@@ -257,7 +257,9 @@ class _Run:
         """What to say of it all."""
         if why is None:
             return Ended(int(self.said["ended"]), self.output.whole()) if cleared else Stopped("lost")
-        if "refused" not in self.said:
+        if why != "not started":
             return Stopped(why)
+        if "refused" not in self.said:
+            return Stopped(why, "its warden did not start")
         step, number = self.said["refused"].split()
         return Stopped(why, f"{step}: {os.strerror(int(number))}")

@@ -71,7 +71,10 @@ def read_request() -> list[bytes] | None:
 def start(request: list[bytes], mask: Iterable[int]) -> int | str:
     """Starts the command in a session of its own: its process number, or what could not be done and the error's number."""
     reading, writing = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        return f"process {error.errno}"
     if pid == 0:
         os.write(writing, become(request, mask).encode())
         os._exit(127)
