@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from discern.outcomes import Evaluation, Judgement, Result
 from discern.report.summaries import summary
-from discern.report.text import Paint, compared, counted, indented, notes, outcome_words, painter, tell_drops
-from discern.text import one_line
+from discern.report.text import Paint, compared, counted, indented, notes, outcome_words, painter, shown_id, tell_drops
 
 
 def render_listing(result: Result, *, colour: bool = False) -> str:
@@ -26,7 +25,7 @@ def _entry(judgement: Judgement, paint: Paint) -> list[str]:
     definition = judgement.definition
     mode = paint("stop", "stop") if definition.mode == "stop" else paint("advice", "advise")
     return [
-        f"{mode}  {paint('strong', one_line(definition.id))}  {_preview(judgement.evaluation)}",
+        f"{mode}  {paint('strong', shown_id(definition.id))}  {_preview(judgement.evaluation)}",
         *(f"    {line}" for line in _conditions(summary(definition))),
         *_first_line(definition.question),
     ]

@@ -105,11 +105,16 @@ def outcome_words(evaluation: Evaluation) -> str:
             return outcome
 
 
+def shown_id(ident: str) -> str:
+    """An id, safe to show; TOML allows an empty one."""
+    return one_line(ident) or '""'
+
+
 def tell_drops(drops: Iterable[DropRecord], paint: Paint) -> list[str]:
     """What could not be judged, and why."""
     lines: list[str] = []
     for drop in drops:
-        name = "policy" if drop.checkpoint is None else one_line(drop.checkpoint)
+        name = "policy" if drop.checkpoint is None else shown_id(drop.checkpoint)
         lines += [f"    {paint('strong', name)}  {_reason(drop.reason, drop.detail)}", *indented(drop.account, 8)]
     return [paint("advice", "could not be judged"), *lines] if lines else []
 
@@ -122,7 +127,7 @@ def _question(judgement: Judgement, verbose: bool, paint: Paint) -> list[str]:
     definition, evaluation, state = judgement.definition, judgement.evaluation, judgement.state
     head = paint("stop", "stop") if definition.mode == "stop" else paint("advice", "advice")
     words = STATE_WORDS[state] if judgement.rationale is None else f"{STATE_WORDS[state]}: {one_line(judgement.rationale)}"
-    lines = ["  ".join(part for part in (head, paint("strong", one_line(definition.id)), words) if part)]
+    lines = ["  ".join(part for part in (head, paint("strong", shown_id(definition.id)), words) if part)]
     if evaluation.drop is not None:
         lines.append(f"    could not be decided, so it is asked: {_reason(evaluation.drop.reason, evaluation.drop.detail)}")
         lines += indented(evaluation.drop.account, 8)
@@ -184,7 +189,7 @@ def _undecided(judgements: Iterable[Judgement], paint: Paint) -> list[str]:
     for judgement in judgements:
         if judgement.evaluation.outcome == "undecided":
             files = counted(len(judgement.evaluation.matched), "file")
-            lines.append(f"    {paint('strong', one_line(judgement.definition.id))}  its command was not run ({files})")
+            lines.append(f"    {paint('strong', shown_id(judgement.definition.id))}  its command was not run ({files})")
     return [paint("advice", "not decided"), *lines] if lines else []
 
 
@@ -207,10 +212,10 @@ def notes(result: Result) -> list[str]:
 
 def _trace(judgements: Sequence[Judgement], paint: Paint) -> list[str]:
     """Where each checkpoint stopped: the files before and after each step (spec 5.6)."""
-    width = min(ID_WIDTH, max((len(one_line(one.definition.id)) for one in judgements), default=0))
+    width = min(ID_WIDTH, max((len(shown_id(one.definition.id)) for one in judgements), default=0))
     lines = []
     for judgement in judgements:
-        name = one_line(judgement.definition.id)
+        name = shown_id(judgement.definition.id)
         lines.append(f"    {paint('strong', name)}{' ' * (width - len(name))}  {outcome_words(judgement.evaluation)}")
         lines += _steps(judgement.evaluation.steps)
     return [paint("strong", "steps") + ", with the files before and after", *lines] if lines else []
