@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -220,3 +222,29 @@ def test_every_module_has_its_room():
     assert {module.name for module in HOUSE if not within(module.name, shared)} == single
     for room in shared:
         assert sum(within(module.name, {room}) for module in HOUSE) > 1
+
+
+EVALUATE = """
+import sys
+before = set(sys.modules)
+from discern.cli import run
+status = run(["evaluate", "--format", "json", "--root", sys.argv[1]])
+print(status, *(set(sys.modules) - before), sep="\\n", file=sys.stderr)
+"""
+
+
+def test_an_evaluation_loads_nothing_that_is_felt(tmp_path):
+    """Start-up is paid on every run: what is slow to import stays out, also when another package would bring it."""
+    (tmp_path / "discern.toml").write_text('[checkpoints.all]\nadds_matching = ["x"]\nquestion = "Is it well?"\n')
+    environment = {**os.environ, "HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), (*identity, "commit", "-q", "-m", "Begin")):
+        subprocess.run(["git", *words], cwd=tmp_path, env=environment, check=True, timeout=60)
+    (tmp_path / "new").write_text("x\n")
+    run = subprocess.run(
+        [sys.executable, "-c", EVALUATE, str(tmp_path)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+    )
+    status, *loaded = run.stderr.split("\n")
+    assert status == "1"
+    assert set(loaded) & (COSTLY | {"cattrs"}) == set()
+    assert {"discern.evaluation", "discern.documents"} <= set(loaded)
