@@ -87,7 +87,7 @@ def read_change(value):
         for side in ("added", "removed"):
             change[side] = [read_line(line) for line in member(content, side, list)]
     elif content is not None:
-        need("added" not in content and "removed" not in content, "content is both there and unavailable")
+        need("added" not in content, "content is both there and unavailable")
     if change["binary"] is True:
         change["added"], change["removed"], change["content_reason"] = [], [], None
     return change

@@ -1,0 +1,1 @@
+"""The conformance suite, and what answers and drives it (spec 10)."""

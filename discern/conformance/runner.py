@@ -1,0 +1,139 @@
+"""`discern conformance`: answer cases, drive an implementation over a suite, or list one (spec 10.2 to 10.4)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import BinaryIO, Final, NoReturn, Protocol, TextIO
+
+from discern.conformance.case import MalformedCase
+from discern.conformance.expectations import Answer, Reply, SuiteCase, UnusableSuite, difference, read_suite
+from discern.text import one_line
+
+FAILED, UNUSABLE = 1, 2  # exit statuses
+SHOWN: Final = 200  # characters of an id in a line
+
+
+class Reader(Protocol):
+    """A standard input: cases are read as bytes."""
+
+    @property
+    def buffer(self) -> BinaryIO:
+        """Its bytes."""
+        ...
+
+
+class _Usage(Exception):  # noqa: N818 - it is no error of ours
+    """The words of a call are off: what is wrong, in one line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _Usage(f"{message} (see `{self.prog} --help`)")
+
+
+def main(arguments: Sequence[str], stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+    """One call of `discern conformance`: 0, 1 if a case failed, 2 with one line on `stderr` if there was nothing to work on."""
+    try:
+        options = _parser(stdout).parse_args(list(arguments))
+    except _Usage as usage:
+        return _refuse(str(usage), stderr)
+    except SystemExit:  # --help
+        return 0
+    status: int = options.command(options, stdin, stdout, stderr)
+    return status
+
+
+def _parser(stdout: TextIO) -> argparse.ArgumentParser:
+    def printing(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        parser.print_help = lambda file=None: print(parser.format_help(), end="", file=file or stdout)  # type: ignore[method-assign]
+        return parser
+
+    parser = printing(_Parser(prog="discern conformance", description="Cases with known answers, for any implementation."))
+    commands = parser.add_subparsers(required=True, metavar="evaluate | run | list")
+    evaluate = printing(commands.add_parser("evaluate", help="answer the case on standard input"))
+    evaluate.add_argument("--jsonl", action="store_true", help="a case a line in, an answer a line out")
+    evaluate.set_defaults(command=command_evaluate)
+    run = printing(commands.add_parser("run", help="drive an implementation over a suite"))
+    run.add_argument("--against", metavar="COMMAND", help="a program that reads a case and prints its answer; without, discern")
+    run.add_argument("places", nargs="*", metavar="FILE|DIR", help="cases; without, the shipped suite")
+    run.set_defaults(command=command_run)
+    listing = printing(commands.add_parser("list", help="name the cases and their clauses"))
+    listing.add_argument("places", nargs="*", metavar="FILE|DIR", help="cases; without, the shipped suite")
+    listing.set_defaults(command=command_list)
+    return parser
+
+
+def command_evaluate(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+    """`discern conformance evaluate`: what is malformed is refused, or with `--jsonl` answered by an error in its place."""
+    from discern.conformance.answer import answer_bytes
+
+    if options.jsonl:
+        for line in stdin.buffer:
+            reply = answer_bytes(line)
+            _write({"error": reply.message} if isinstance(reply, MalformedCase) else reply, stdout)
+            stdout.flush()  # whoever asks line by line waits for it
+        return 0
+    reply = answer_bytes(stdin.buffer.read())
+    if isinstance(reply, MalformedCase):
+        return _refuse(f"malformed case: {reply.message}", stderr)
+    _write(reply, stdout)
+    return 0
+
+
+def command_run(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+    """`discern conformance run`: a line a failing case, then how many passed and failed."""
+    cases = read_suite(options.places)
+    if isinstance(cases, UnusableSuite):
+        return _refuse(cases.message, stderr)
+    replies = own_replies(cases) if options.against is None else _replies_of(options.against, cases)
+    if isinstance(replies, str):
+        return _refuse(replies, stderr)
+    failed = 0
+    for case, reply in zip(cases, replies, strict=True):
+        if found := difference(case, reply):
+            failed += 1
+            print(f"FAIL {one_line(case.id, SHOWN)} ({one_line(case.clause, SHOWN)}): {found}", file=stdout)
+    print(f"{len(cases) - failed} passed, {failed} failed", file=stdout)
+    return FAILED if failed else 0
+
+
+def command_list(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+    """`discern conformance list`: a line a case, its id, its clause and what it says."""
+    cases = read_suite(options.places)
+    if isinstance(cases, UnusableSuite):
+        return _refuse(cases.message, stderr)
+    widths = max(len(case.id) for case in cases), max(len(case.clause) for case in cases)
+    for case in cases:
+        print(f"{one_line(case.id):{widths[0]}}  {one_line(case.clause):{widths[1]}}  {one_line(case.summary)}", file=stdout)
+    return 0
+
+
+def own_replies(cases: Sequence[SuiteCase]) -> list[Reply]:
+    """What discern itself says of the cases."""
+    from discern.conformance.answer import answer
+    from discern.conformance.case import structure_case
+
+    def reply(case: SuiteCase) -> Reply:
+        read = structure_case(case.question)
+        return read if isinstance(read, MalformedCase) else answer(read)
+
+    return [reply(case) for case in cases]
+
+
+def _replies_of(command: str, cases: Sequence[SuiteCase]) -> list[Reply] | str:
+    from discern.conformance.program import NoProgram, ask_all
+
+    replies = ask_all(command, cases)
+    return f"the program does not run: {replies.message}" if isinstance(replies, NoProgram) else replies
+
+
+def _write(answer: Answer, stdout: TextIO) -> None:
+    # ASCII, so that no terminal or locale changes it.
+    stdout.write(json.dumps(answer) + "\n")
+
+
+def _refuse(message: str, stderr: TextIO) -> int:
+    print(f"discern conformance: {message}", file=stderr)
+    return UNUSABLE
