@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_
 from attrs import frozen
 
 from discern.definitions import Definition
-from discern.identity import BytesPath, path_value
+from discern.identity import BytesPath, path_value, path_values
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Related, Result, Step, Veto
 from discern.text import one_line
 from discern.vocabulary import ACCOUNT_LIMIT, DropReason, Mode, OutcomeName, State, VetoName
@@ -162,7 +162,7 @@ def _checkpoint(judgement: Judgement, drops: Drops) -> CheckpointDocument:
         "mode": definition.mode,
         "outcome": evaluation.outcome,
         **_where_it_applies(judgement, drops),
-        "matched": [path_value(path) for path in evaluation.matched],
+        "matched": path_values(evaluation.matched),
         "related": [_related(related) for related in evaluation.related],
         "state": judgement.state,
         "definition_hash": judgement.definition_hash,

@@ -33,6 +33,11 @@ def path_value(path: str) -> str | BytesPath:
     return path
 
 
+def path_values(paths: tuple[str, ...]) -> list[str | BytesPath]:
+    """Paths as JSON carries them, many at once: nearly always they are what they are."""
+    return list(paths) if "".join(paths).isascii() else [path_value(path) for path in paths]
+
+
 def canonical(value: object) -> bytes:
     """RFC 8785 for the values that occur here: null, booleans, integers within 2^53, texts, arrays, objects with ASCII keys."""
     return _ENCODER.encode(value).encode()

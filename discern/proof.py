@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, cast, get_args
 from attrs import frozen
 
 from discern.documents import DropDocument, drop_document, dumps
-from discern.identity import BytesPath, path_value
+from discern.identity import BytesPath, path_values
 from discern.outcomes import Judgement, Result
 from discern.questions import Book, Pair, is_hash, is_rationale, standing, strict_json
 from discern.vocabulary import MODES, STATES, WHEN_REASONS, Mode, OutcomeName, State
@@ -151,7 +151,7 @@ def _entry(judgement: Judgement) -> Entry:
         "outcome": evaluation.outcome,
         "definition_hash": judgement.definition_hash,
         "subject": judgement.subject,
-        "matched": [path_value(path) for path in evaluation.matched],
+        "matched": path_values(evaluation.matched),
         "state": judgement.state,
     }
     if judgement.rationale is not None:

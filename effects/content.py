@@ -203,6 +203,7 @@ class Stream:
         self._git, self._sealed, self._attributes, self._read = git, sealed, attributes, read
         self._reader = PatchReader(counted=True)
         self._bytes, self._lines = TOTAL_LIMIT, LINE_COUNT_LIMIT
+        self._last = (-1, 0)  # the file of the section before, and what it cost so far
         self._waiting: list[Section] = []
         self._counts: dict[tuple[int, str], Count] | None = None
         self._question = self._ask(read, "--numstat")
@@ -243,10 +244,18 @@ class Stream:
         while self._reader.sections:
             section = self._reader.sections.popleft()
             self._waiting.append(section)
-            self._bytes -= min(section.cost, FILE_LIMIT + 1)
-            if not section.over and longest_of_section(section) <= LINE_LIMIT:
-                self._lines -= sum(map(len, section.lines.values()))
+            self._bytes -= self._charge(section)
+            # Of a file in two sections the other one may be too long a line: then none of its lines count.
+            if not section.part and not section.over and longest_of_section(section) <= LINE_LIMIT:
+                self._lines -= sum(map(len, section.pieces.values()))
         return self._bytes >= 0 and self._lines >= 0
+
+    def _charge(self, section: Section) -> int:
+        """What a section adds to the cost of its file, one file's limit and no more for both sections of a changed type."""
+        number, cost = self._last
+        before = cost if number == section.number else 0
+        self._last = (section.number, before + section.cost)
+        return min(before + section.cost, FILE_LIMIT + 1) - min(before, FILE_LIMIT + 1)
 
     def _more(self) -> bool:
         """Wait for more output; False once there is none."""
@@ -290,4 +299,4 @@ def longest_of(content: Content) -> int:
 
 def longest_of_section(section: Section) -> int:
     """Bytes of the longest payload of a section."""
-    return max(longest(section.side(sign).payloads) for sign in section.lines)
+    return max(longest(section.side(sign).payloads) for sign in section.pieces)
