@@ -128,6 +128,12 @@ def test_subdirectories_are_stepped_over() -> None:
     ]
 
 
+def test_related_evidence_is_sorted_across_directories() -> None:
+    """spec 5.4: by for_path first, so that a directory stands between two files of the root."""
+    found = admitted(["a-x", "a/x", "b"], "a-x_1", "a/x_1", "b_1").related(0b111)
+    assert [one.for_path for one in found] == ["a-x_1", "a/x_1", "b_1"]
+
+
 def test_siblings_are_sorted_by_bytes() -> None:
     """spec 5.4: sorted by (for_path, path), as bytes."""
     base = ["x\udcff_1", "x\udcff-1", "x\udcff.1"]

@@ -175,6 +175,11 @@ def test_a_directory_whose_name_another_begins_with_is_new() -> None:
     )
 
 
+def test_the_root_is_never_new() -> None:
+    """spec 5.1, step 7: not even where the base tree is empty."""
+    assert judged(asked(new_directory=True), a_file("a"), a_file("b/c"), base=BaseTree(())).matched == ("b/c",)
+
+
 def test_a_directory_of_generated_or_excluded_files_alone_is_new() -> None:
     """spec 5.2: only authored paths, or all with `include_generated`, that no exclusion matches are admitted."""
     changes = a_file("gen/a.txt"), a_file("src/b.txt")
@@ -242,6 +247,13 @@ def test_a_sibling_that_is_generated_or_excluded_is_none() -> None:
     )
     excluding = asked(similar_new_file=True, include_generated=True, exclude_paths=("a/y.py",))
     assert judged(excluding, *changes, base=base).matched == ("a/x_new.py",)
+
+
+def test_only_matched_files_have_related_evidence() -> None:
+    """spec 5.4: a similar file that is not in evidence brings nothing along."""
+    base = BaseTree(("a/x", "b/x"))
+    evaluation = judged(asked(similar_new_file=True, paths=("b/**",)), a_file("a/x_1"), a_file("b/x_1"), base=base)
+    assert evaluation.related == (Related("b/x_1", "b/x"),)
 
 
 @pytest.mark.parametrize("field", ["new_directory", "similar_new_file"])

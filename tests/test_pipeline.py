@@ -169,6 +169,23 @@ def test_definitions_may_share_a_survey() -> None:
     ]
 
 
+def test_each_definition_has_its_own_admitted_base() -> None:
+    """spec 5.2: definitions that filter in different ways share a survey and no admitted base tree."""
+    facts = Facts.of(
+        [added("gen/b"), added("n/a_v2"), added("s/b")], base=BaseTree(("gen/a", "n/a", "s/a"), frozenset({"gen/a"}))
+    )
+    definitions = [
+        asked(include_generated=generated, exclude_paths=excluded, **{field: True})
+        for field in ("new_directory", "similar_new_file")
+        for generated in (False, True)
+        for excluded in ((), ("s/a",), ("n/a",), ("n/a", "s/a"))
+    ]
+    survey = Survey(facts)
+    assert [judge(definition, survey) for definition in definitions] == [
+        judge_facts(definition, facts) for definition in definitions
+    ]
+
+
 def test_a_listing_that_is_there_already_is_used_on() -> None:
     """spec 4.11 in spirit: patterns already matched for the demand are not matched again."""
     listing = Listing(change.path for change in HOLDS.changes)
