@@ -71,13 +71,21 @@ def make(parent: str, prefix: str) -> PrivateDirectory:
     for _ in range(ATTEMPTS):
         path = os.path.join(parent, prefix + os.urandom(16).hex())
         os.mkdir(path, 0o700)
-        os.chmod(path, 0o700)  # the umask may have taken our own rights away
-        handle = _open(path)
+        handle = _open_new(path)
         if handle is not None:
             if _lock(handle) is not False and _is_at(path, handle):
                 return PrivateDirectory(path, handle)
             os.close(handle)
     raise OSError(errno.EAGAIN, "other runs keep removing it")
+
+
+def _open_new(path: str) -> int | None:
+    """The directory just made, or None if a sweep was quicker. One that cannot be opened is left to the next sweep."""
+    try:
+        os.chmod(path, 0o700)  # the umask may have taken our own rights away
+        return os.open(path, DIRECTORY)
+    except FileNotFoundError:
+        return None
 
 
 def sweep(parent: str, prefix: str) -> None:

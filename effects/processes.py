@@ -137,7 +137,7 @@ class _Run:
         (output, output_end), (error, error_end) = pipe(resources), pipe(resources)
         self.output = _Output((output, error), output_limit)
         self.mark = mark
-        self.said: dict[str, str] = {}  # the warden's reports: "started", "refused", "ended", "clear" or "left"
+        self.said: dict[str, str] = {}  # the warden's reports: "starting", "refused", "ended", "clear" or "left"
         self.unsaid = b""  # the beginning of a report
         self.gone = False  # the warden, or at least its reports, came to an end
         self.dismissed = False
@@ -196,12 +196,12 @@ class _Run:
         for line in lines:
             word, _, rest = line.decode().partition(" ")
             self.said[word] = rest
-            if word == "started":
+            if word == "starting":
                 self.began = time.monotonic()
 
     def _hindered(self, seconds: float, flags: Sequence[Flag]) -> Why | None:
         """What keeps the command from going on, apart from its output."""
-        if "refused" in self.said or (self.gone and "started" not in self.said):
+        if "refused" in self.said or (self.gone and "starting" not in self.said):
             return "not started"
         if self.gone:
             return "lost"
@@ -235,7 +235,8 @@ class _Run:
 
     def _cleared(self) -> bool:
         # Its word alone is not enough: a report could be forged by a process of the same user, an exit status could not.
-        return ("clear" in self.said and self.process.returncode == 0) or "started" not in self.said
+        nothing_ran = "refused" in self.said or "starting" not in self.said
+        return nothing_ran or ("clear" in self.said and self.process.returncode == 0)
 
     def _end_strays(self) -> None:
         """Ends what can still be found after the warden was killed: processes that carry the mark, and their descendants."""

@@ -41,12 +41,12 @@ def main() -> int:
     request = read_request()
     if request is None:
         return 0
+    tell(report, "starting")  # before it can do anything: even end the warden
     started = start(request, mask)
     silence()
     if isinstance(started, str):
         tell(report, f"refused {started}")
         return 0
-    tell(report, f"started {started}")
     status = watch(started, wake)
     if status is not None:
         tell(report, f"ended {status}")

@@ -126,7 +126,7 @@ def test_the_command_has_a_session_and_nothing_of_ours(sh, tag):
     """6.2, 6.5: its own session, no terminal, usual signals, empty standard input, and no descriptor but the three."""
     report = sh(
         "echo session $$ $(cut -d' ' -f6 /proc/$$/stat); wc -c; ls /proc/$$/fd | tr '\\n' ' '; echo; "
-        "grep -E 'SigBlk|SigIgn' /proc/$$/status; (exec 3</dev/tty) 2>/dev/null || echo no terminal"
+        "grep -E 'SigBlk|SigIgn' /proc/self/status; (exec 3</dev/tty) 2>/dev/null || echo no terminal"
     ).output.decode()
     words = report.split()
     assert words[1] == words[2]
@@ -267,7 +267,7 @@ def test_a_command_that_asks_its_warden_to_end_is_ended(sh, tag):
 
 def test_a_forged_report_does_not_pass_for_the_wardens(sh, tag):
     """6.5: the word "clear" counts only together with the warden's own exit status."""
-    forge = f"sleep {tag} & for fd in /proc/$PPID/fd/*; do printf 'ended 10\\nclear\\n' > $fd; done 2>/dev/null; kill -KILL $PPID"
+    forge = f"sleep {tag} & for fd in /proc/$PPID/fd/*; do printf 'clear\\n' > $fd; done 2>/dev/null; kill -KILL $PPID"
     assert sh(forge) == Stopped("lost")
 
 
