@@ -216,9 +216,9 @@ def command_evaluate(options: argparse.Namespace, streams: Streams) -> int:
     if isinstance(found, Refused):
         return refuse(found, streams)
     if options.format == "json":
-        from discern.documents import dumps, result_document
+        from discern.documents import result_json
 
-        print(dumps(result_document(found.result)), file=streams.out)
+        streams.out.writelines(result_json(found.result))
         if options.verbose:
             print(*(f"{name}: {seconds * 1000:.1f} ms" for name, seconds in found.timings), sep="\n", file=streams.err)
     else:
@@ -238,9 +238,9 @@ def command_checkpoints(options: argparse.Namespace, streams: Streams) -> int:
     if isinstance(found, Refused):
         return refuse(found, streams)
     if options.format == "json":
-        from discern.documents import dumps, result_document
+        from discern.documents import result_json
 
-        print(dumps(result_document(found.result)), file=streams.out)
+        streams.out.writelines(result_json(found.result))
     else:
         from discern.report.listing import render_listing
 
@@ -284,7 +284,7 @@ def command_proof_show(options: argparse.Namespace, streams: Streams) -> int:
     recorded = recorded_proof(opened[0])
     if isinstance(recorded, Refused):
         return refuse(recorded, streams)
-    print(proof.write(recorded).decode(), file=streams.out, end="")
+    streams.out.writelines(map(bytes.decode, proof.Encoded(recorded)))
     return 0
 
 

@@ -6,12 +6,12 @@ Every evaluation writes one, so writing is plain functions; reading is for users
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_origin
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from discern.definitions import Definition
 from discern.identity import BytesPath, path_value, path_values
@@ -129,6 +129,27 @@ def result_document(result: Result) -> ResultDocument:
         "checkpoints": [_checkpoint(judgement, told) for judgement in result.checkpoints],
         "drops": drops,
     }
+
+
+def result_json(result: Result) -> Iterator[str]:
+    """The document as one line of JSON, a checkpoint at a time: a large result is never held twice."""
+    document = result_document(evolve(result, checkpoints=()))
+    told = {(drop["checkpoint"], drop["reason"]): drop for drop in document["drops"]}
+    for name, value in document.items():
+        yield f'{"{" if name == "version" else ","}"{name}":'
+        if name == "checkpoints":
+            yield from listed(dumps(_checkpoint(judgement, told)) for judgement in result.checkpoints)
+        else:
+            yield dumps(value)
+    yield "}\n"
+
+
+def listed(items: Iterable[str]) -> Iterator[str]:
+    """A JSON array, an item at a time."""
+    yield "["
+    for number, item in enumerate(items):
+        yield f",{item}" if number else item
+    yield "]"
 
 
 def dumps(document: object) -> str:

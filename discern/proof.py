@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, cast, get_args
 
 from attrs import frozen
 
-from discern.documents import DropDocument, drop_document, dumps
+from discern.documents import DropDocument, drop_document, dumps, listed
 from discern.identity import BytesPath, path_values
 from discern.outcomes import Judgement, Result
 from discern.questions import Book, Pair, is_hash, is_rationale, standing, strict_json
@@ -125,13 +125,24 @@ def compare(recorded: Statement, fresh: Result, book: Book) -> Verification:
     return Verification("stale", changed) if changed else Verification("current")
 
 
-def write(recorded: Statement) -> bytes:
-    """proof.json: one line, all ASCII."""
-    return dumps(recorded).encode() + b"\n"
+class Encoded:
+    """proof.json: one line, all ASCII, piece by piece, so that a large one is never held whole. It may be gone through again."""
+
+    def __init__(self, recorded: Statement) -> None:
+        self._recorded = recorded
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The pieces in order."""
+        predicate = self._recorded["predicate"]
+        # Cut where the list of checkpoints stands, the one part that can be large.
+        before, after = dumps({**self._recorded, "predicate": {**predicate, "checkpoints": []}}).split('"checkpoints":[]', 1)
+        yield f'{before}"checkpoints":'.encode()
+        yield from map(str.encode, listed(map(dumps, predicate["checkpoints"])))
+        yield f"{after}\n".encode()
 
 
 def read(raw: bytes) -> Statement | ProofFault:
-    """The Statement in a proof.json; a fault if `write` cannot have written it."""
+    """The Statement in a proof.json; a fault if it is not what `Encoded` gives."""
     document = strict_json(raw)
     if document is None:
         return ProofFault("the Proof is not a JSON object")

@@ -184,10 +184,11 @@ class Git:
                 self._poll.modify(fd, select.POLLOUT)
 
     def wait(self, question: Question) -> Answer:
-        """The answer, once it is there; all other running questions are read meanwhile."""
+        """The answer, once it is there; all other running questions are read meanwhile. Its output is given away, not kept."""
         while question.answer is None:
             self.pump()
-        return question.answer
+        answer, question.answer = question.answer, question.answer._replace(output=b"")
+        return answer
 
     def stop(self, question: Question) -> None:
         """End a question before its time."""

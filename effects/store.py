@@ -11,7 +11,7 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 from typing import Final, TypeVar
@@ -88,11 +88,34 @@ def read_proof(directory: str) -> bytes | FileFault | None:
     )
 
 
-def write_proof(directory: str, document: bytes) -> FileFault | None:
-    """Makes `document` the Proof; the one before stays if that fails."""
-    if read_proof(directory) == document:
+def write_proof(directory: str, pieces: Iterable[bytes]) -> FileFault | None:
+    """Makes the document in these pieces the Proof; the one before stays if that fails. They may be gone through twice."""
+    if _is_written(directory, PROOF, pieces):
         return None
-    return under_lock(directory, LOCK, LOCK_SECONDS, lambda opened: _replace(opened, PROOF, document, PROOF_LIMIT))
+    return under_lock(directory, LOCK, LOCK_SECONDS, lambda opened: _replace(opened, PROOF, pieces, PROOF_LIMIT))
+
+
+def _is_written(directory: str, name: str, pieces: Iterable[bytes]) -> bool:
+    """Whether a file holds exactly this; read alongside, never whole."""
+    opened = _open_directory(directory)
+    if not isinstance(opened, int):
+        return False
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=opened)
+    except OSError:
+        return False
+    finally:
+        os.close(opened)
+    try:
+        return (
+            stat.S_ISREG(os.fstat(file).st_mode)
+            and all(os.read(file, len(piece)) == piece for piece in pieces)
+            and not os.read(file, 1)
+        )
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def under_lock(directory: str, lock: str, seconds: float, work: Callable[[int], Answer]) -> Answer | FileFault:
@@ -152,7 +175,7 @@ def _rewrite(change: Change[Answer], set_corrupt_aside: bool, directory: int) ->
         fault = StoreFault("question_store_corrupt", f"the question store was corrupt; it is kept as {_named(kept)}")
         book = EMPTY
     changed, answer = change(book)
-    failed = None if changed == book else _replace(directory, QUESTIONS, questions.write(changed), STORE_LIMIT)
+    failed = None if changed == book else _replace(directory, QUESTIONS, [questions.write(changed)], STORE_LIMIT)
     if fault is not None:
         return fault
     return answer if failed is None else _unreadable(failed)
@@ -239,13 +262,14 @@ def _read(directory: int, name: str, limit: int) -> bytes | FileFault | None:
         os.close(opened)
 
 
-def _replace(directory: int, name: str, document: bytes, limit: int) -> FileFault | None:
-    """Puts `document` in the place of file `name`, whole or not at all. Only under the lock."""
-    if len(document) > limit:
-        return FileFault(f"{_named(name)} would have {len(document)} bytes, more than {limit}")
+def _replace(directory: int, name: str, pieces: Iterable[bytes], limit: int) -> FileFault | None:
+    """Puts a document in the place of file `name`, whole or not at all. Only under the lock."""
     temporary = f"{name}.new"
     try:
-        _write_synced(directory, temporary, document)
+        size = _write_synced(directory, temporary, pieces, limit)
+        if size > limit:
+            _remove(directory, temporary)
+            return FileFault(f"{_named(name)} would have more than {limit} bytes")
         os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except OSError as error:
         _remove(directory, temporary)
@@ -254,17 +278,23 @@ def _replace(directory: int, name: str, document: bytes, limit: int) -> FileFaul
     return None
 
 
-def _write_synced(directory: int, name: str, document: bytes) -> None:
-    """A new file that is on the disk when this returns. Raises OSError."""
+def _write_synced(directory: int, name: str, pieces: Iterable[bytes], limit: int) -> int:
+    """A new file that is on the disk when this returns; its size, or one past the limit. Raises OSError."""
     _remove(directory, name)  # what a killed writer left
     opened = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=directory)
+    size = 0
     try:
-        rest = memoryview(document)
-        while rest:
-            rest = rest[os.write(opened, rest) :]
+        for piece in pieces:
+            size += len(piece)
+            if size > limit:
+                return size
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(opened, rest) :]
         os.fsync(opened)
     finally:
         os.close(opened)
+    return size
 
 
 def _remove(directory: int, name: str) -> None:

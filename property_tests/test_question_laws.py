@@ -13,9 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from discern.definitions import Definition
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Result
-from discern.proof import ProofFault, Statement, compare, reusable, statement
+from discern.proof import Encoded, ProofFault, Statement, compare, reusable, statement
 from discern.proof import read as read_proof
-from discern.proof import write as write_proof
 from discern.questions import EMPTY, Book, Pair, Question, Refusal, StoreFault, Word, declare, read, serve, strict_json, write
 from discern.vocabulary import STATES
 
@@ -324,7 +323,7 @@ class Life(RuleBasedStateMachine):
         """`current` only for a Proof that evaluating again would write again, reusable."""
         if self.proof is None or self.then is None:
             return
-        recorded = read_proof(write_proof(self.proof))
+        recorded = read_proof(b"".join(Encoded(self.proof)))
         assert recorded == self.proof
         fresh, _ = evaluate(self.world, self.book, run_when=False)
         verdict = compare(self.proof, fresh, self.book).verdict

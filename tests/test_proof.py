@@ -11,7 +11,7 @@ from in_toto_attestation.v1.statement import Statement as InTotoStatement
 
 from discern.definitions import Definition
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Result
-from discern.proof import ProofFault, Statement, Verification, compare, read, reusable, statement, write
+from discern.proof import Encoded, ProofFault, Statement, Verification, compare, read, reusable, statement
 from discern.questions import EMPTY, Book, Pair, Question, Word
 from discern.vocabulary import DropReason
 
@@ -123,7 +123,7 @@ def test_the_statement_has_this_shape():
 @pytest.mark.parametrize("head", [HEAD, "a" * 64], ids=["sha1", "sha256"])
 def test_in_toto_takes_the_statement(head):
     """spec 8.4: a valid in-toto Statement by the judgement of in-toto's own package, in both kinds of repository."""
-    document = json.loads(write(proof(*GOOD.checkpoints, head=head, drops=(drop("question_store_corrupt"),))))
+    document = json.loads(b"".join(Encoded(proof(*GOOD.checkpoints, head=head, drops=(drop("question_store_corrupt"),)))))
     subjects = [ResourceDescriptor(name=one["name"], digest=one["digest"]).pb for one in document["subject"]]
     theirs = InTotoStatement(subjects, document["predicateType"], document["predicate"])
     theirs.validate()
@@ -141,9 +141,9 @@ def test_a_proof_is_read_as_it_was_written():
     made = proof(
         *GOOD.checkpoints, fired("\u00e9\x1b", rationale="\u202e", state="declared_unmet"), drops=(drop("when_timeout", "x"),)
     )
-    assert read(write(made)) == made
-    assert write(made).isascii()
-    assert write(made).decode().strip("\n").isprintable()
+    assert read(b"".join(Encoded(made))) == made
+    assert b"".join(Encoded(made)).isascii()
+    assert b"".join(Encoded(made)).decode().strip("\n").isprintable()
 
 
 INDETERMINATE = {"outcome": "indeterminate", "matched": ("a",), "drop": Drop("when_timeout")}

@@ -522,7 +522,7 @@ def test_what_stands_in_the_directory_s_place_is_unreadable(place, make):
     assert reason(update(str(place), become(NEW))) == "question_store_unreadable"
     if make is not make_dangling:
         assert reason(load(str(place))) == "question_store_unreadable"
-    assert isinstance(write_proof(str(place), b"{}"), FileFault)
+    assert isinstance(write_proof(str(place), [b"{}"]), FileFault)
 
 
 def test_a_directory_in_the_temporary_file_s_place_loses_nothing(stored):
@@ -587,11 +587,11 @@ def test_an_unreadable_store_is_left_as_it_is(stored):
 def test_a_proof_is_read_as_it_was_written(place, monkeypatch):
     """spec 8.4: and an equal one is not written again."""
     assert read_proof(str(place)) is None
-    assert write_proof(str(place), b"{}\n") is None
+    assert write_proof(str(place), [b"{}\n"]) is None
     assert read_proof(str(place)) == b"{}\n"
-    assert write_proof(str(place), b"[]\n") is None
+    assert write_proof(str(place), [b"[]\n"]) is None
     monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("synced"))
-    assert write_proof(str(place), b"[]\n") is None
+    assert write_proof(str(place), [b"[]\n"]) is None
     assert read_proof(str(place)) == b"[]\n"
     assert names(place) == {"proof.json", "store.lock"}
 
@@ -600,10 +600,10 @@ def test_a_proof_is_read_as_it_was_written(place, monkeypatch):
 @pytest.mark.parametrize("step", STEPS)
 def test_a_crash_leaves_the_old_or_the_new_proof(place, monkeypatch, step, after):
     """spec 8.1, 8.4: the Proof is replaced as the store is."""
-    write_proof(str(place), b"old")
-    crash(monkeypatch, step.replace("questions", "proof"), after, lambda: write_proof(str(place), b"new"))
+    write_proof(str(place), [b"old"])
+    crash(monkeypatch, step.replace("questions", "proof"), after, lambda: write_proof(str(place), [b"new"]))
     assert read_proof(str(place)) == STEPS[step][after].encode()
-    assert write_proof(str(place), b"newer") is None
+    assert write_proof(str(place), [b"newer"]) is None
     assert names(place) == {"proof.json", "store.lock"}
 
 
@@ -613,7 +613,7 @@ def test_a_hostile_proof_is_a_fault(place, make):
     place.mkdir()
     make(place / "proof.json")
     assert isinstance(read_proof(str(place)), FileFault)
-    answer = write_proof(str(place), b"new")
+    answer = write_proof(str(place), [b"new"])
     if make is os.mkdir:
         assert isinstance(answer, FileFault)
     else:
@@ -625,8 +625,8 @@ def test_a_hostile_proof_is_a_fault(place, make):
 def test_a_proof_too_large_is_a_fault(place, monkeypatch):
     """spec 8.4: reading and writing are bounded by the same limit."""
     monkeypatch.setattr(store, "PROOF_LIMIT", 3)
-    assert write_proof(str(place), b"123") is None
-    assert isinstance(write_proof(str(place), b"1234"), FileFault)
+    assert write_proof(str(place), [b"123"]) is None
+    assert isinstance(write_proof(str(place), [b"1234"]), FileFault)
     assert read_proof(str(place)) == b"123"
     (place / "proof.json").write_bytes(b"1234")
     assert isinstance(read_proof(str(place)), FileFault)

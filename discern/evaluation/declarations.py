@@ -84,7 +84,7 @@ def keep(
     """Write the Proof of a whole evaluation, and a line of the Logbook; losing either fails nothing (spec 8.4, 8.5)."""
     statement = proof.statement(result) if whole else None
     if statement is not None:
-        store.write_proof(state_directory(repository), proof.write(statement))
+        store.write_proof(state_directory(repository), proof.Encoded(statement))
     if logbook.wanted(environment):
         logbook.append(logbook_directory(repository), logbook.evaluation_line(result, began, seconds))
 
