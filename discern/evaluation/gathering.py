@@ -57,12 +57,13 @@ def gather(
         listing = Listing(change.path.decode("utf-8", "surrogateescape") for change in changes)
         generated = listing.mask_any(patterns_of(governed.policy.generated))
         wanted = demand(governed.definitions, Outline(listing, [change.kind for change in changes], generated))
-    answer = git.wait(tree)
+    listed = git.wait(tree)
     with clock.part("collecting content and counts"):
-        files = collect(git, ground, commit, worktree, changes, wants(wanted, len(changes)), answer.output if answer.ok else b"")
+        files = collect(git, ground, commit, worktree, changes, wants(wanted, len(changes)), listed.output if listed.ok else b"")
     base: BaseTree | Unavailable | NotCollected = NOT_COLLECTED
     if wanted.base:
-        base = base_tree(answer.output, ground.repository.prefix, governed.policy) if answer.ok else Unavailable("git_failed")
+        base = base_tree(listed.output, ground.repository.prefix, governed.policy) if listed.ok else Unavailable("git_failed")
+    del listed  # the largest of all answers; what is needed of it is in the base tree
     commits = governing.history(git, ground.repository, history) if history is not None else NOT_COLLECTED
     facts = Facts(changes=assemble(listing, changes, generated, files), base=base, history=commits)
     return Gathered(facts, changes, Survey(facts, listing))
