@@ -17,6 +17,7 @@ from discern.vocabulary import CONFIG_LIMIT, HISTORY_LIMIT, QUESTION_FILE_LIMIT
 ATTRIBUTES = b".gitattributes"
 ATTRIBUTES_LIMIT = 100 << 20  # bytes; Git reads no larger one
 SPEAKS_OF_DIFF = re.compile(rb"diff|binary|\[attr\]")
+OUTSIDE = re.compile(rb"(?:^|/)\.{0,2}(?:/|\Z)")  # a segment that is empty, `.` or `..`
 REGULAR = ("100644", "100755")
 
 
@@ -61,7 +62,7 @@ class PolicyCommit:
 
     def attribute_files(self, listing: bytes, changes: Iterable[Change]) -> list[tuple[str, bytes]]:
         """The `.gitattributes` files that govern these paths and say anything of `diff`, by their place below the top."""
-        present = set(named(listing, ATTRIBUTES))
+        present = {path for path in named(listing, ATTRIBUTES) if is_inside(path)}
         above = {folder for change in changes for folder in folders(self._prefix + change.path)} if present else set()
         files = []
         for folder in sorted(above):
@@ -77,13 +78,19 @@ class PolicyCommit:
         """By index, whether they set or unset `diff` for a changed path, tracked or not; None if Git could not say (spec 4.1)."""
         if not files or not changes:
             return {}
-        names = b"".join(self._prefix + change.path + b"\0" for change in changes)
+        asked = [index for index, change in enumerate(changes) if is_inside(change.path)]
+        names = b"".join(self._prefix + changes[index].path + b"\0" for index in asked)
         answer = git.wait(git.ask(sealed.with_attributes(files), "check-attr", "-z", "--stdin", "diff", stdin=names))
         fields = answer.output.split(b"\0")
-        if not answer.ok or len(fields) != 3 * len(changes) + 1:
+        if not answer.ok or len(fields) != 3 * len(asked) + 1:
             return None
         values = {b"set": True, b"unset": False}
-        return {index: values[value] for index, value in enumerate(fields[2::3]) if value in values}
+        return {index: values[value] for index, value in zip(asked, fields[2::3], strict=True) if value in values}
+
+
+def is_inside(path: bytes) -> bool:
+    """Whether a path stays below its top: a tree made by hand may hold a name that a checkout refuses."""
+    return OUTSIDE.search(path) is None
 
 
 def folders(path: bytes) -> list[bytes]:

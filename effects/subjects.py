@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from discern.effects.git import Git
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, blob_id
-from discern.effects.view import LINK, Change, hash_files
+from discern.effects.view import LINK, Change, hash_files, keeps_modes
 from discern.effects.worktree import Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT
 
@@ -64,12 +64,6 @@ def store_names(
         ):  # hashed what was verified, and nothing else
             entries[index] = Entry("100755" if executable and seen.mode & stat.S_IXUSR else "100644", oid)
     return entries
-
-
-def keeps_modes(git: Git, repository: Repository) -> bool:
-    """Whether `git add` would store an executable bit here."""
-    answer = git.wait(git.ask(repository.setting, "config", "--type=bool", "--get", "core.fileMode"))
-    return answer.output.strip() != b"false"
 
 
 def siblings(

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from discern.effects.git import Git, Question, Setting
+from discern.effects.gitlinks import checked_out
 from discern.effects.repository import Repository
-from discern.effects.sealed import Entry, Objects, Sealed, quoted
-from discern.effects.worktree import Signature, Worktree, signature
+from discern.effects.sealed import Entry, Objects, Sealed, blob_id, quoted
+from discern.effects.worktree import Absent, Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT, FileReason, Kind
 
 RAW = (
@@ -152,12 +154,9 @@ class Enumeration:
         rows = list(rows)
         unmerged = staged_unmerged | {row.path for row in rows if row.letter == "U"}
         dirty: dict[bytes, Candidate] = {}
+        self._gone([row for row in rows if row.letter == "D" and row.path not in unmerged])
         for row in rows:
-            if row.path in unmerged:
-                continue
-            if row.letter == "D":
-                self._settle(row.path, self._base(row.path, row.before), None)
-            else:
+            if row.letter != "D" and row.path not in unmerged:
                 dirty[row.path] = Candidate(row.path, row.before if row.before.mode != "000000" else None, row.after.mode)
         for flag, path in hidden:
             self._unhide(worktree, flag, path, dirty)
@@ -169,28 +168,52 @@ class Enumeration:
         """The policy tree's side: what the staged change says, else the index's own, since then they are the same."""
         return self._found[path].base if path in self._found else index
 
+    def _gone(self, rows: list[Row]) -> None:
+        """Files that the index has and the working tree has not. What was only meant to be added shows as an empty file there."""
+        empty = blob_id(b"", self._sealed.object_format)
+        meant = [row.path for row in rows if row.before.oid == empty and row.path not in self._found]
+        bases = self._objects.entries(self._policy_tree, meant)
+        for row in rows:
+            self._settle(row.path, bases[row.path] if row.path in bases else self._base(row.path, row.before), None)
+
     def _unhide(self, worktree: Worktree, flag: str, path: bytes, dirty: dict[bytes, Candidate]) -> None:
         """A file that assume-unchanged (lower case) or skip-worktree (S) hides; one that a sparse checkout lacks is no change."""
+        sparse = flag in "Ss"
+        if sparse and worktree.look(path) == "absent":
+            return
         staged = self._found.get(path)
         index = staged.current if staged is not None else self._objects.entry(self._policy_tree, path)
-        info = worktree.look(path)
-        if isinstance(info, str):
-            if flag not in "Ss" and info == "absent":
-                self._settle(path, self._base(path, index), None)
-        elif index is not None:
-            dirty.setdefault(path, Candidate(path, index, mode_of(info, index.mode)))
+        if not (sparse and look(worktree, path, index) == "absent"):
+            self._ask_file(worktree, path, index, dirty)
 
     def _unmerged(self, worktree: Worktree, path: bytes, dirty: dict[bytes, Candidate]) -> None:
         """What Git's diff from the policy commit to the working tree says of an unmerged path (spec 4.1)."""
         base = self._objects.entry(self._policy_tree, path)
         self._found[path] = Change(path, "modified" if base else "added", base, None)
-        info = worktree.look(path)
-        if info == "absent":
-            self._settle(path, base, None)
+        self._ask_file(worktree, path, base, dirty)
+
+    def _ask_file(self, worktree: Worktree, path: bytes, stored: Entry | None, dirty: dict[bytes, Candidate]) -> None:
+        """A file of which Git does not say what it is."""
+        info = look(worktree, path, stored)
+        if isinstance(info, str):
+            self._settle(path, self._base(path, stored), None, "unreadable" if info == "unreadable" else None)
         else:
-            dirty[path] = Candidate(
-                path, base, mode_of(info, base.mode if base else "100644") if not isinstance(info, str) else "100644"
-            )
+            dirty.setdefault(path, Candidate(path, stored, self._mode(info, stored.mode if stored is not None else "100644")))
+
+    def _mode(self, info: os.stat_result, before: str) -> str:
+        """The mode a file would be stored with: the executable bit is the index's where the user has Git not look at it."""
+        if stat.S_ISLNK(info.st_mode):
+            return LINK
+        if stat.S_ISDIR(info.st_mode):
+            return GITLINK
+        executable = bool(info.st_mode & stat.S_IXUSR)
+        if executable != (before == "100755") and not self._keeps_modes:
+            executable = not executable
+        return "100755" if executable else "100644"
+
+    @cached_property
+    def _keeps_modes(self) -> bool:
+        return keeps_modes(self._git, self._repository)
 
     def _settle(self, path: bytes, base: Entry | None, current: Entry | None, trouble: FileReason | None = None) -> None:
         """The last word on a path: no change if both sides are the same."""
@@ -203,6 +226,7 @@ class Enumeration:
     def _store(self, worktree: Worktree, dirty: list[Candidate]) -> None:
         """Hash every dirty file as `git add` would and settle what it is."""
         regular: list[tuple[Candidate, Signature]] = []
+        repositories: list[Candidate] = []
         for candidate in dirty:
             base = self._base(candidate.path, candidate.stored)
             info = worktree.look(candidate.path)
@@ -210,11 +234,33 @@ class Enumeration:
                 self._settle(candidate.path, base, None, "unreadable")
             elif stat.S_ISLNK(info.st_mode):
                 self._store_link(worktree, candidate, base)
-            elif not stat.S_ISREG(info.st_mode) or candidate.mode == GITLINK:
+            elif stat.S_ISDIR(info.st_mode) and candidate.mode == GITLINK:
+                repositories.append(candidate)
+            elif not stat.S_ISREG(info.st_mode):
                 self._settle(candidate.path, base, None, "not_regular")
             else:
                 self._open(worktree, candidate, base, regular)
+        self._check_out(repositories)
         self._hash(worktree, regular)
+
+    def _check_out(self, repositories: list[Candidate]) -> None:
+        """Submodules: what is recorded, unless another commit is checked out (spec 4.2).
+
+        One that is back at the policy commit's is changed all the same, since its record is; but no id says how.
+        """
+        nowhere = "1" * len(blob_id(b"", self._sealed.object_format))  # for what is no submodule yet: no commit has this id
+        recorded = {
+            candidate.path: candidate.stored.oid if candidate.stored is not None and candidate.stored.mode == GITLINK else nowhere
+            for candidate in repositories
+        }
+        moved = checked_out(self._git, self._repository, self._sealed, recorded)
+        for path, stored in ((candidate.path, candidate.stored) for candidate in repositories):
+            base, oid = self._base(path, stored), moved.get(path, recorded[path])
+            current = Entry(GITLINK, oid)
+            if oid == nowhere or (current == base and path in self._found):
+                self._settle(path, base, None, "not_regular")
+            else:
+                self._settle(path, base, current)
 
     def _store_link(self, worktree: Worktree, candidate: Candidate, base: Entry | None) -> None:
         """A symlink is its target's text, never followed (spec 4.8)."""
@@ -259,31 +305,48 @@ class Enumeration:
             self._settle(candidate.path, self._base(candidate.path, candidate.stored), current, trouble)
 
 
+def look(worktree: Worktree, path: bytes, stored: Entry | None) -> os.stat_result | Absent:
+    """What is there in the place of a tracked file: a directory is nothing, as for Git, unless it is a repository."""
+    info = worktree.look(path)
+    if isinstance(info, str) or not stat.S_ISDIR(info.st_mode) or (stored is not None and stored.mode == GITLINK):
+        return info
+    return "absent" if worktree.look(path + b"/.git") == "absent" else info
+
+
 def hash_files(git: Git, setting: Setting, paths: list[bytes], *options: str) -> list[str | None]:
     """The ids that `git add` would store these files under (spec 7.2); None for one that could not be read.
 
-    One process for all; a file that vanishes ends it, and it is asked again for those behind, a few times.
+    One process for all; a file that vanishes or cannot be converted ends it, and it is asked again for the others, a few times.
     """
     setting = setting._replace(options=(*setting.options, *HASHING))
-    found: list[str | None] = []
+    found: dict[bytes, str] = {}
+    rest = paths
     for _ in range(ATTEMPTS):
-        rest = paths[len(found) :]
         if not rest:
             break
         names = b"".join(quoted(path) + b"\n" for path in rest)
         answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
         oids = [oid.decode() for oid in answer.output.split()]
-        found += oids if len(oids) == len(rest) else [*oids, None]
-    return found + [None] * (len(paths) - len(found))
+        found |= zip(rest, oids, strict=False)
+        rest = converted_last(git, setting, rest[len(oids) + 1 :])
+    return [found.get(path) for path in paths]
 
 
-def mode_of(info: os.stat_result, stored: str) -> str:
-    """The mode a file would be stored with, where Git was not asked."""
-    if stat.S_ISLNK(info.st_mode):
-        return LINK
-    if stored == GITLINK and stat.S_ISDIR(info.st_mode):
-        return GITLINK
-    return "100755" if info.st_mode & stat.S_IXUSR else "100644"
+def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes]:
+    """Files that a filter or an encoding converts stand last: one of them that fails takes none of the others with it."""
+    if not paths:
+        return []
+    names = b"".join(path + b"\0" for path in paths)
+    answer = git.wait(git.ask(setting, "check-attr", "-z", "--stdin", "filter", "working-tree-encoding", stdin=names))
+    fields = answer.output.split(b"\0")
+    converted = {path for path, value in zip(fields[::3], fields[2::3], strict=False) if value not in (b"unspecified", b"unset")}
+    return sorted(paths, key=lambda path: path in converted)
+
+
+def keeps_modes(git: Git, repository: Repository) -> bool:
+    """Whether `git add` would store an executable bit here."""
+    answer = git.wait(git.ask(repository.setting, "config", "--type=bool", "--get", "core.fileMode"))
+    return answer.output.strip() != b"false"
 
 
 def from_row(row: Row) -> Change:

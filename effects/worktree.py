@@ -109,13 +109,20 @@ class Worktree:
             os.close(fd)
 
     def _verified(self, path: bytes, fd: int, before: os.stat_result) -> Reader | FileReason:
-        after = self.look(path)
+        after = self._look_again(path)
         if isinstance(after, str):
             return "unreadable"
         opened = os.fstat(fd)
         if len({(info.st_dev, info.st_ino) for info in (before, opened, after)}) > 1:
             return "not_regular"
         return Reader(fd, signature(opened)) if stat.S_ISREG(opened.st_mode) and stat.S_ISREG(after.st_mode) else "not_regular"
+
+    def _look_again(self, path: bytes) -> os.stat_result | Absent:
+        """`lstat` by the whole path, since a folder of it may have been replaced after it was opened."""
+        try:
+            return os.stat(path, dir_fd=self._open[0][1], follow_symlinks=False)
+        except OSError as error:
+            return self.look(path) if error.errno == errno.ENAMETOOLONG else absence(error)
 
     def _folder(self, path: bytes) -> tuple[int | Absent, bytes]:
         """A descriptor on the folder of a path, each component opened without following, and the last name."""

@@ -1,0 +1,39 @@
+"""Which commits the working trees of submodules have checked out, asked of Git for all of them at once (spec 4.2, 7.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from discern.effects.git import Git
+from discern.effects.repository import Repository
+from discern.effects.sealed import Sealed
+
+# The patch, since a raw row has no id for what is checked out; whatever could have it told in another way is overruled.
+TOLD = (
+    *("--raw", "-z", "-p", "-U0", "--submodule=short", "--ignore-submodules=dirty"),
+    *("--no-ext-diff", "--no-textconv", "--no-color"),
+)
+COMMIT = re.compile(rb"^\+Subproject commit ([0-9a-f]+)$", re.MULTILINE)
+
+
+def checked_out(git: Git, repository: Repository, sealed: Sealed, recorded: Mapping[bytes, str]) -> dict[bytes, str]:
+    """The commits at these directories, paths from the top, where they are not the recorded ones.
+
+    A directory without a repository, or with a broken one, counts as what is recorded, as it does for Git.
+    """
+    if not recorded:
+        return {}
+    # An index of our own that holds them and nothing else: no flag hides one, and no other file is looked at.
+    index = {"GIT_INDEX_FILE": sealed.directory + "/gitlinks"}
+    own, real = (setting._replace(environment=setting.environment | index) for setting in (sealed.setting, repository.setting))
+    entries = b"".join(b"160000 %b\t%b\0" % (oid.encode(), path) for path, oid in recorded.items())
+    git.wait(git.ask(own, "update-index", "-z", "--index-info", stdin=entries))
+    return parse_commits(git.wait(git.ask(real, "diff-files", *TOLD)).output)
+
+
+def parse_commits(output: bytes) -> dict[bytes, str]:
+    """Paths and commits from rows and, behind them, patches in the same order; nothing if they are not as many."""
+    rows, _, patches = output.partition(b"\0\0")
+    paths, commits = rows.split(b"\0")[1::2], COMMIT.findall(patches)
+    return {path: oid.decode() for path, oid in zip(paths, commits, strict=True)} if len(paths) == len(commits) else {}
