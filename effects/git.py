@@ -160,6 +160,10 @@ class Git:
         wiring = [(os.POSIX_SPAWN_DUP2, end, n) for n, end in enumerate((in_end, out_end, err_end))]
         try:
             pid = os.posix_spawnp("git", argv, setting.environment, file_actions=wiring, setsigdef=[signal.SIGPIPE])
+        except OSError:
+            for end in (out, err, *((feed,) if feeding else ())):
+                os.close(end)
+            raise
         finally:
             for end in (in_end, out_end, err_end):
                 os.close(end)
