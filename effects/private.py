@@ -66,10 +66,10 @@ class PrivateDirectory:
         os.close(self._handle)
 
 
-def make(parent: str, prefix: str) -> PrivateDirectory:
-    """A new private directory in `parent`, locked. Raises OSError."""
+def make(parent: str, purpose: str) -> PrivateDirectory:
+    """A new private directory in `parent`, locked. `purpose` is a word for its name. Raises OSError."""
     for _ in range(ATTEMPTS):
-        path = os.path.join(parent, prefix + os.urandom(16).hex())
+        path = os.path.join(parent, _prefix(purpose) + os.urandom(16).hex())
         os.mkdir(path, 0o700)
         handle = _open_new(path)
         if handle is not None:
@@ -88,10 +88,10 @@ def _open_new(path: str) -> int | None:
         return None
 
 
-def sweep(parent: str, prefix: str) -> None:
-    """Removes the directories of runs that were killed: of this user, of this prefix, and locked by nobody."""
+def sweep(parent: str, purpose: str) -> None:
+    """Removes the directories of runs that were killed: of this user, for this purpose, and locked by nobody."""
     for name in _names(parent):
-        if name.startswith(prefix):
+        if name.startswith(_prefix(purpose)):
             path = os.path.join(parent, name)
             handle = _open(path)
             if handle is not None:
@@ -100,6 +100,10 @@ def sweep(parent: str, prefix: str) -> None:
                     left.remove()  # what cannot be removed now is met again by the next run
                 else:
                     left.close()
+
+
+def _prefix(purpose: str) -> str:
+    return f"discern-{purpose}-{os.geteuid()}-"
 
 
 def _names(directory: str) -> list[str]:

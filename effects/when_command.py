@@ -25,6 +25,7 @@ from discern.vocabulary import (
     WhenReason,
 )
 
+PURPOSE: Final = "when"  # of the private directory: what killed runs left is known by this word
 INPUT: Final = "input.json"
 ITSELF: Final = "discern"  # the running program, by the name under which a command calls it
 
@@ -99,7 +100,7 @@ def answer(
 
 def sweep(temporary: str | None = None) -> None:
     """Removes what killed evaluators left of their inputs (spec 6.3). `answer` does so too, before it makes its own."""
-    private.sweep(temporary or tempfile.gettempdir(), _prefix())
+    private.sweep(temporary or tempfile.gettempdir(), PURPOSE)
 
 
 def command_environment(ambient: Mapping[str, str], directory: str, document: str) -> dict[str, str]:
@@ -161,13 +162,9 @@ def _lend_itself(place: PrivateDirectory, root: str) -> None:
 def _make_place(temporary: str | None) -> PrivateDirectory | Unanswered:
     try:
         sweep(temporary)
-        return private.make(temporary or tempfile.gettempdir(), _prefix())
+        return private.make(temporary or tempfile.gettempdir(), PURPOSE)
     except OSError as error:
         return _input_failed(temporary or "the temporary directory", error)
-
-
-def _prefix() -> str:
-    return f"discern-when-{os.geteuid()}-"
 
 
 def _unanswered_by(ending: Stopped, bounds: Bounds) -> Unanswered:

@@ -460,7 +460,7 @@ def test_a_directory_lost_to_a_sweep_is_made_again(inputs, monkeypatch, call):
         return usual(*arguments, **more)
 
     monkeypatch.setattr(module, call, late)
-    place = private.make(str(inputs), when_command._prefix())
+    place = private.make(str(inputs), when_command.PURPOSE)
     monkeypatch.undo()
     assert raced
     assert [str(path) for path in inputs.iterdir()] == [place.path]
