@@ -70,7 +70,7 @@ def compile_pattern(text: str) -> Pattern | PatternFault:
     """The pattern `text` stands for, or why it cannot be used (spec 3). Patterns that match nothing are patterns."""
     if text.startswith("!"):
         return PatternFault(
-            "begins with `!`, but there is no negation: write it without `!` in `exclude_paths` (a name that begins so is `/!name`)"
+            "begins with `!`, but there is no negation: write it without `!` in `exclude_paths` (and a name `!a` as `/!a`)"
         )
     if text.startswith("./"):
         return PatternFault("begins with `./`, but every pattern starts at the project root: write it without `./`")
@@ -200,10 +200,10 @@ def _needle(routes: Sequence[Route]) -> str:
 
 
 def _expression(route: Route) -> str:
-    """A regular expression that tries nothing twice, however many stars: each run ends at the first place that can follow.
+    """A regular expression that goes through a path once, however many stars: no hostile name makes it try combinations.
 
-    Any match may begin its next row of segments at the earliest place (those rows have a fixed length), so a row that another
-    follows is looked for once, from the left, and only the last one from the right.
+    Between two `**` stands a row of segments, of fixed length. Where there is any match there is one with each row at the first
+    place where it fits, so a row that another follows is looked for once, from the left; only the last is bound to the end.
     """
     rows: list[str] = [""]
     for place in route:
@@ -230,7 +230,7 @@ def _choice(place: Place) -> str:
 
 
 def _halves(segment: Segment) -> tuple[str, str]:
-    """A segment up to its last star, and after it. As with rows: what follows another star is looked for once, from the left."""
+    """A segment up to its last star, and after it; as with rows, what stands between two stars is looked for from the left."""
     chunks = [""]
     for part in segment:
         if part == "*":
