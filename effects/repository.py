@@ -85,7 +85,7 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
     if len(lines) < len(PLACES):
         return Refused(f"not a Git working tree that can be evaluated: {advice(answer.words)}")
     found, rest = lines[: len(PLACES)], lines[len(PLACES) :]
-    if not all(is_oid(line.lstrip(b"^")) or line == b"HEAD" for line in rest):
+    if not all(is_oid(line.removeprefix(b"^")) or line == b"HEAD" for line in rest):
         # A path with a line end in it: each is asked for alone.
         found = [git.wait(git.ask(here, "rev-parse", *FORMAT, place)).output[:-1] for place in PLACES]
         rest = rest[sum(line.count(b"\n") for line in found) :]
@@ -207,7 +207,7 @@ def parse_bases(lines: list[bytes], groups: int) -> list[tuple[str, ...]] | None
     found: list[list[str]] = []
     plain = 0
     for line in lines:
-        if not is_oid(line.lstrip(b"^")):
+        if not is_oid(line.removeprefix(b"^")):
             return None
         if not line.startswith(b"^"):
             if plain % 2 == 0:

@@ -31,6 +31,7 @@ min_changed_lines = 1
 min_commits = 1
 question = "Is it well?"
 """
+QUICK = ("-c", "maintenance.auto=false", "-c", "commit.gpgSign=false")  # no housekeeping behind a commit
 BORN = 1_000_000_000  # the first commit, in seconds; each later one follows by a second
 
 Shape = tuple[object, ...]
@@ -99,7 +100,9 @@ class Repo:
 
     def git(self, *arguments: str | bytes | Path, stdin: bytes | None = None, status: int = 0) -> bytes:
         """Run Git here; its standard output. It must end with `status`."""
-        run = subprocess.run(["git", *arguments], cwd=self.path, env=self.environment, input=stdin, capture_output=True, check=False)
+        run = subprocess.run(
+            ["git", *arguments], cwd=self.path, env=self.environment, input=stdin, capture_output=True, check=False
+        )
         assert run.returncode == status, (arguments, run.returncode, run.stderr.decode("utf-8", "replace"))
         return run.stdout
 
@@ -144,7 +147,7 @@ class Repo:
         """Commit what is staged, or with `add` everything there is; the commit's id."""
         if add:
             self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        self.git(*QUICK, "commit", "--quiet", "--allow-empty", "--message", message)
         self.tick()
         return self.rev("HEAD")
 
@@ -239,10 +242,11 @@ def begin(
     """A repository below `place`: the policy and these files committed on `main`, then a branch `work` checked out."""
     repo = Repo(place / "repo", hermetic(place / "home"))
     repo.path.mkdir(parents=True)
-    repo.git("init", "--quiet", "--initial-branch", "main", *options)
+    repo.git("init", "--quiet", "--template=", "--initial-branch", "work", *options)
     repo.write("discern.toml", policy)
     for path, data in (files or {}).items():
         repo.write(path, data)
     repo.commit("base")
-    repo.git("switch", "--quiet", "--create", "work")
+    heads = repo.path / ".git/refs/heads"
+    (heads / "main").write_bytes((heads / "work").read_bytes())
     return repo
