@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from discern.effects.git import Git, Refused
 from discern.effects.repository import Asked, open_repository
@@ -51,8 +51,18 @@ class Streams:
         return self.out.isatty() and not self.environment.get("NO_COLOR") and self.environment.get("TERM") != "dumb"
 
 
+class Help(argparse.HelpFormatter):
+    """Help of a fixed width: argparse would import half of shutil for every run to ask for the terminal's."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100, max_help_position=28)
+
+
 class Parser(argparse.ArgumentParser):
-    """Complains in one line, by a value that `run` turns into an exit status."""
+    """Complains in one line, by an exception that `run` turns into an exit status."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=Help, **settings)
 
     def error(self, message: str) -> NoReturn:
         """A call that cannot be understood."""
@@ -120,54 +130,52 @@ def parser() -> Parser:
     """The words of the command line."""
     top = Parser(prog="discern", description="Which review checkpoints does this Git change set off?")
     top.add_argument("--version", action=Version)
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    commands = top.add_subparsers(metavar="COMMAND", required=True, prog="discern")
     root = Parser(add_help=False)
     root.add_argument("--root", metavar="DIR", help="the project root, if it is not the Git top level")
-    place = Parser(add_help=False, parents=[root])
-    place.add_argument(
-        "--trunk", metavar="REV", help="what the change is compared with; default: DISCERN_TRUNK, origin's HEAD, main, master"
-    )
+    trunk = Parser(add_help=False, parents=[root])
+    trunk.add_argument("--trunk", metavar="REV", help="what the change is compared with; default: DISCERN_TRUNK, else as found")
     shape = Parser(add_help=False)
     shape.add_argument("--format", choices=("text", "json"), default="text")
 
-    evaluate = commands.add_parser("evaluate", parents=[place, shape], help="evaluate the change and say what it sets off")
+    evaluate = commands.add_parser("evaluate", parents=[trunk, shape], help="evaluate the change and say what it sets off")
+    fill_evaluate(evaluate)
+    listing = commands.add_parser("checkpoints", parents=[trunk, shape], help="list the governing policy and what it would say")
+    listing.set_defaults(command=command_checkpoints, commit=None)
+    fill_declare(commands.add_parser("declare", parents=[root, shape], help="answer an open question"))
+
+    proof = commands.add_parser("proof", help="show or verify the Proof of the last evaluation")
+    ways = proof.add_subparsers(metavar="WAY", required=True, prog="discern proof")
+    ways.add_parser("show", parents=[root], help="print it").set_defaults(command=command_proof_show)
+    verify = ways.add_parser("verify", parents=[trunk], help="say whether it still holds")
+    verify.set_defaults(command=command_proof_verify, commit=None)
+
+    conformance = commands.add_parser("conformance", help="evaluate cases, or drive an implementation over them", add_help=False)
+    conformance.add_argument("rest", nargs=argparse.REMAINDER)
+    conformance.set_defaults(command=command_conformance)
+    commands.add_parser("demo", help="see discern at work on a small repository").set_defaults(command=command_demo)
+    return top
+
+
+def fill_evaluate(evaluate: argparse.ArgumentParser) -> None:
+    """`discern evaluate`, its own words."""
     evaluate.add_argument("ids", nargs="*", metavar="ID", help="only these checkpoints")
-    evaluate.add_argument(
-        "--commit", metavar="REV", help="evaluate this commit's tree, not the working tree; runs and writes nothing"
-    )
+    evaluate.add_argument("--commit", metavar="REV", help="evaluate this commit, not the working tree; nothing is run or written")
     evaluate.add_argument("--dry-run", action="store_true", help="run no `when` command, write nothing")
-    evaluate.add_argument(
-        "--fail-on", metavar="WHAT,…", type=fail_on, default=("awaiting",), help=f"of {', '.join(FAIL_ON)}; default: awaiting"
-    )
+    what = f"exit with 1 for these of {', '.join(FAIL_ON)}; default: awaiting"
+    evaluate.add_argument("--fail-on", metavar="WHAT,…", type=fail_on, default=("awaiting",), help=what)
     evaluate.add_argument("-v", "--verbose", action="store_true", help="show every checkpoint's steps, and what took time")
     evaluate.set_defaults(command=command_evaluate)
 
-    listing = commands.add_parser("checkpoints", parents=[place, shape], help="list the governing policy and what it would say")
-    listing.set_defaults(command=command_checkpoints, commit=None)
 
-    declare = commands.add_parser("declare", parents=[root, shape], help="answer an open question")
+def fill_declare(declare: argparse.ArgumentParser) -> None:
+    """`discern declare`, its own words."""
     declare.add_argument("id", metavar="ID")
     word = declare.add_mutually_exclusive_group(required=True)
     word.add_argument("--met", dest="verdict", action="store_const", const="met", help="it holds")
     word.add_argument("--unmet", dest="verdict", action="store_const", const="unmet", help="it does not; say why with --why")
     declare.add_argument("--why", metavar="TEXT", help="one paragraph of at most 500 characters")
     declare.set_defaults(command=command_declare)
-
-    proof = commands.add_parser("proof", help="show or verify the Proof of the last evaluation")
-    ways = proof.add_subparsers(metavar="WAY", required=True)
-    ways.add_parser("show", parents=[root], help="print it").set_defaults(command=command_proof_show)
-    ways.add_parser("verify", parents=[place], help="say whether it still holds").set_defaults(
-        command=command_proof_verify, commit=None
-    )
-
-    conformance = commands.add_parser(
-        "conformance", help="evaluate conformance cases, or drive an implementation over them", add_help=False
-    )
-    conformance.add_argument("rest", nargs=argparse.REMAINDER)
-    conformance.set_defaults(command=command_conformance)
-
-    commands.add_parser("demo", help="see discern at work on a small repository").set_defaults(command=command_demo)
-    return top
 
 
 class Version(argparse.Action):
