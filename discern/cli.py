@@ -206,14 +206,21 @@ def asked(options: argparse.Namespace, environment: Mapping[str, str]) -> Asked:
     return Asked(options.root, environment.get("DISCERN_TRUNK") or None, "DISCERN_TRUNK", options.commit)
 
 
-def find(options: argparse.Namespace, streams: Streams, *, dry_run: bool, **request: object) -> Finding | Refused:
+def find(
+    options: argparse.Namespace,
+    streams: Streams,
+    *,
+    dry_run: bool,
+    ids: tuple[str, ...] = (),
+    fail_on: tuple[FailOn, ...] = ("awaiting",),
+) -> Finding | Refused:
     """Evaluate; Git is at work while the rest is imported."""
     from discern.effects.opening import Opening
 
     with Opening(asked(options, streams.environment), streams.environment) as opening:
         from discern.evaluation import Request, evaluate
 
-        return evaluate(Request(asked=opening.asked, dry_run=dry_run, **request), opening)  # type: ignore[arg-type]
+        return evaluate(Request(asked=opening.asked, ids=ids, dry_run=dry_run, fail_on=fail_on), opening)
 
 
 def command_evaluate(options: argparse.Namespace, streams: Streams) -> int:
