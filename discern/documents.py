@@ -104,7 +104,7 @@ class ResultDocument(TypedDict):
     drops: list[DropDocument]
 
 
-Drops = Mapping[tuple[str | None, DropReason], DropDocument]
+Drops = Mapping[tuple[str | None, str], DropDocument]  # by checkpoint and reason
 
 
 @frozen

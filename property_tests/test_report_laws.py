@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discern.definitions import Definition
-from discern.documents import dumps, read_result, result_document
+from discern.documents import dumps, read_result, result_document, result_json
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Related, Result, Step, Veto
 from discern.report.listing import render_listing
 from discern.report.text import render
@@ -154,6 +154,7 @@ def test_a_document_is_lossless(effort):
         read = read_result(json.loads(dumps(document)))
         assert isinstance(read, Result)
         assert result_document(read) == document
+        assert "".join(result_json(result)) == dumps(document) + "\n"
         told = [evolve(one, definition=back.definition) for one, back in zip(result.checkpoints, read.checkpoints, strict=True)]
         assert read == evolve(result, checkpoints=tuple(told))
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from discern.definitions import Definition
-from discern.documents import DocumentFault, dumps, read_result, result_document
+from discern.documents import DocumentFault, dumps, read_result, result_document, result_json
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Related, Result, Step, Veto
 
 BASE, HEAD, OTHER, HASH, SUBJECT = "1" * 40, "2" * 40, "3" * 40, "d" * 64, "e" * 64
@@ -174,6 +174,12 @@ def test_a_document_is_one_line_of_ascii_json():
     assert written.isascii()
     assert "\n" not in written
     assert json.loads(written) == result_document(RESULT)
+
+
+@pytest.mark.parametrize("result", [RESULT, Result(policy_commit=None, trunk=None, head=None)], ids=["full", "empty"])
+def test_a_document_written_in_pieces_is_the_same(result):
+    """spec 9.2: what is printed piece by piece is the document, on one line."""
+    assert "".join(result_json(result)) == dumps(result_document(result)) + "\n"
 
 
 def test_a_document_is_read_back():
