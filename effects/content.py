@@ -246,7 +246,7 @@ class Stream:
             self._waiting.append(section)
             self._bytes -= self._charge(section)
             # Of a file in two sections the other one may be too long a line: then none of its lines count.
-            if not section.part and not section.over and longest_of_section(section) <= LINE_LIMIT:
+            if not section.part and section.cost <= FILE_LIMIT and longest_of_section(section) <= LINE_LIMIT:
                 self._lines -= sum(map(len, section.pieces.values()))
         return self._bytes >= 0 and self._lines >= 0
 

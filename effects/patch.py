@@ -81,7 +81,7 @@ class Section:
         for mark in marks:
             self._unend(text[text.rfind(b"\n", 0, mark - 1) + 1 :][:1] if mark else self._before)
         self._before = text[text.rfind(b"\n", 0, -1) + 1 :][:1]
-        if self.cost > FILE_LIMIT:
+        if self.cost > FILE_LIMIT + 1:  # by one only, it may yet turn out that the last line has no line end
             self.drop()
 
     def _unend(self, sign: bytes) -> None:
