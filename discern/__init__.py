@@ -1,6 +1,16 @@
 """discern decides which review checkpoints a Git change sets off, from bounded facts, and never guesses.
 
-Everything below may be imported from here and is loaded when it is first asked for. Nothing else is public.
+What may be imported from here is public, documented where it is defined, and loaded when it is first asked for:
+
+    evaluate          what `discern evaluate` says of a working tree or a commit; `cancel` ends a running `when` command
+    load_policy       the checkpoints in the bytes of a `discern.toml`
+    collect           the governing policy of a working tree or a commit, and the facts its checkpoints can ask for
+    judge, judge_all  checkpoints over facts, purely: no Git, no files, no clock
+    conclude          the outcome once an `undecided` checkpoint's command has answered
+    result_document   a result as the JSON document of `--format json`, and `read_result` back again
+
+The other names are the records that go in and come out, each frozen and picklable, and `Cancel`, a flag that wakes at once.
+Nothing is printed, nobody's process is ended, and no state is kept between calls. Failures are `returns.result.Failure` values.
 """
 
 from __future__ import annotations
@@ -19,27 +29,54 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 _HOMES = {
-    "discern.definitions": ("Definition", "EntryDrop", "Policy", "PolicyInvalid"),
-    "discern.documents": ("DocumentFault", "read_result", "result_document"),
-    "discern.effects.git": ("Refused",),
-    "discern.effects.interruption": ("Cancel",),
-    "discern.facts": ("BaseTree", "ChangedFile", "Content", "Facts", "History", "Lines", "NOT_COLLECTED", "NotCollected", "Unavailable"),
-    "discern.library": ("Collection", "collect", "evaluate", "judge", "judge_all", "load_policy"),
-    "discern.outcomes": (
-        *("Answered", "Drop", "DropRecord", "Evaluation", "Judgement", "Related", "Result", "Step", "Unanswered", "Veto"),
-    ),
-    "discern.stages.when": ("conclude",),
+    "discern.definitions": "Definition EntryDrop Policy PolicyInvalid",
+    "discern.documents": "DocumentFault read_result result_document",
+    "discern.effects.git": "Refused",
+    "discern.effects.interruption": "Cancel",
+    "discern.facts": "BaseTree ChangedFile Content Facts History Lines NOT_COLLECTED NotCollected Unavailable",
+    "discern.library": "Collection collect evaluate judge judge_all load_policy",
+    "discern.outcomes": "Answered Drop DropRecord Evaluation Judgement Related Result Step Unanswered Veto",
+    "discern.stages.when": "conclude",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = [  # noqa: RUF022 - in the order of _HOMES
-    *("Definition", "EntryDrop", "Policy", "PolicyInvalid"),
-    *("DocumentFault", "read_result", "result_document"),
-    *("Refused", "Cancel"),
-    *("BaseTree", "ChangedFile", "Content", "Facts", "History", "Lines", "NOT_COLLECTED", "NotCollected", "Unavailable"),
-    *("Collection", "collect", "evaluate", "judge", "judge_all", "load_policy"),
-    *("Answered", "Drop", "DropRecord", "Evaluation", "Judgement", "Related", "Result", "Step", "Unanswered", "Veto"),
+# Written out, for type checkers read it and compute nothing; tests/test_library.py holds it against the table above.
+__all__ = [
+    "NOT_COLLECTED",
+    "Answered",
+    "BaseTree",
+    "Cancel",
+    "ChangedFile",
+    "Collection",
+    "Content",
+    "Definition",
+    "DocumentFault",
+    "Drop",
+    "DropRecord",
+    "EntryDrop",
+    "Evaluation",
+    "Facts",
+    "History",
+    "Judgement",
+    "Lines",
+    "NotCollected",
+    "Policy",
+    "PolicyInvalid",
+    "Refused",
+    "Related",
+    "Result",
+    "Step",
+    "Unanswered",
+    "Unavailable",
+    "Veto",
+    "collect",
     "conclude",
+    "evaluate",
+    "judge",
+    "judge_all",
+    "load_policy",
+    "read_result",
+    "result_document",
 ]
 
 

@@ -1,13 +1,16 @@
 """What other code builds on: the same parts as the command, without printing, exits or state (spec 9).
 
-Failures are values: `returns.result.Failure` with a record that says why. An exception is a programming error, or the machine
-failing under us (OSError, MemoryError). Everything may be called from several threads at once; records can be pickled.
+Failures are values: `returns.result.Failure` with a record that says why, in one line. That holds for whatever the machine, the
+repository or the policy does. An exception is a mistake in the calling program, such as a word that is none of the contract's.
+Everything may be called from several threads and processes at once; all records are frozen, compare by value and can be pickled.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import TypeVar
 
 from attrs import frozen
 from returns.result import Failure, Success
@@ -16,14 +19,15 @@ from returns.result import Result as Either
 from discern.definitions import Definition, Policy, PolicyInvalid
 from discern.effects.git import Refused
 from discern.effects.interruption import Flag
-from discern.effects.opening import Opening
+from discern.effects.opening import Ground, Opening
+from discern.effects.policy_commit import PolicyCommit
 from discern.effects.repository import Asked
 from discern.effects.worktree import Worktree
-from discern.evaluation import Request
+from discern.evaluation import Request, checkpoint_drop, unreadable
 from discern.evaluation import evaluate as evaluate_request
 from discern.evaluation.clock import Clock
-from discern.evaluation.gathering import Lost, gather
-from discern.evaluation.governing import govern
+from discern.evaluation.gathering import Gathered, Lost, gather
+from discern.evaluation.governing import Governed, govern
 from discern.facts import Facts
 from discern.outcomes import DropRecord, Evaluation, Result
 from discern.pipeline import judge as judge_surveyed
@@ -31,12 +35,16 @@ from discern.policy import parse, resolve
 from discern.survey import Survey
 from discern.vocabulary import FailOn
 
+Place = str | os.PathLike[str]
+Found = TypeVar("Found")
+
 
 @frozen(kw_only=True)
 class Collection:
     """A governing policy and the facts of a change: all that the pure part needs (spec 1, 4).
 
-    `facts` is None where there is nothing to judge: no definition, or no view of the change, or no policy; `drops` says why.
+    `facts` is None where there is nothing to judge: no definition, or no view of the change, or no policy; `drops` says why. The
+    facts hold changed lines themselves, which no result does: keep them as you keep the code (spec 8.6).
     """
 
     policy_commit: str | None
@@ -59,7 +67,10 @@ def load_policy(text: bytes, question_texts: Mapping[str, str] | None = None) ->
 
 
 def judge(definition: Definition, facts: Facts) -> Evaluation:
-    """One definition over the facts, purely; `undecided` where only its `when` command is left to be asked (spec 5)."""
+    """One definition over the facts, purely; `undecided` where only its `when` command is left to be asked (spec 5).
+
+    Total: a fact that is missing is a `dropped` outcome. `conclude` makes the outcome out of an `undecided` one and an answer.
+    """
     return judge_surveyed(definition, Survey(facts))
 
 
@@ -70,7 +81,7 @@ def judge_all(definitions: Iterable[Definition], facts: Facts) -> tuple[Evaluati
 
 
 def collect(
-    root: str | None = None,
+    root: Place | None = None,
     *,
     trunk: str | None = None,
     commit: str | None = None,
@@ -79,37 +90,13 @@ def collect(
 ) -> Either[Collection, Refused]:
     """The policy that governs a working tree (or `commit`) and the facts that its definitions can ask for (spec 1, 4).
 
-    Failure: no Git working tree, a trunk or commit that is not there, an unknown id.
+    Runs no `when` command and writes nothing. Arguments and Failure as in `evaluate`.
     """
-    asked = Asked(root, trunk, "trunk", commit)
-    with Opening(asked, os.environ if environment is None else environment) as opening:
-        ground = opening.found
-        if isinstance(ground, Refused):
-            return Failure(ground)
-        governed = govern(opening.git, ground, ids)
-        if isinstance(governed, Refused):
-            return Failure(governed)
-        facts: Facts | None = None
-        if governed.commit is not None and governed.definitions:
-            if commit is None:
-                with Worktree(ground.repository.root) as worktree:
-                    gathered = gather(opening.git, ground, governed, governed.commit, worktree, Clock())
-            else:
-                gathered = gather(opening.git, ground, governed, governed.commit, None, Clock())
-            facts = None if isinstance(gathered, Lost) else gathered.facts
-        return Success(
-            Collection(
-                policy_commit=governed.commit_id,
-                head=governed.bases.head,
-                definitions=governed.definitions,
-                facts=facts,
-                drops=governed.drops,
-            )
-        )
+    return _ask(_asked(root, trunk, commit, environment), environment, lambda opening: _collection(opening, ids))
 
 
 def evaluate(
-    root: str | None = None,
+    root: Place | None = None,
     *,
     trunk: str | None = None,
     commit: str | None = None,
@@ -119,13 +106,71 @@ def evaluate(
     environment: Mapping[str, str] | None = None,
     cancel: Flag | None = None,
 ) -> Either[Result, Refused]:
-    """What `discern evaluate` says of a working tree, or of `commit` (spec 9).
+    """What `discern evaluate` says of a working tree, or of `commit`; `blocking` in it is what the exit status says (spec 9).
 
-    `root`: a directory, the project root; without it the Git top level around the current directory. `dry_run`: run no command,
-    write nothing. `cancel`: a `threading.Event` or a `Cancel`; set from another thread, it ends a running `when` command, whose
-    outcome then is indeterminate with `when_cancelled`. Failure: there is nothing that could be evaluated, and why.
+    `root`: a directory, the project root; without it the Git top level around the current directory. `trunk`: what the change is
+    compared with; without it as the command finds it. `ids`: only these checkpoints. `dry_run`: run no command, write nothing.
+    `environment`: instead of the process's own, for Git, for `when` commands, and for what discern itself reads there.
+
+    `cancel`: a `threading.Event` or a `Cancel`; set from another thread, it ends a running `when` command and lets no further one
+    start, and each such outcome is indeterminate with `when_cancelled`. While a command runs under a call in the main thread,
+    SIGINT, SIGTERM and SIGHUP end it in the same way before they take their course (spec 6.3).
+
+    Failure: nothing could be evaluated, and why and what to do: no Git working tree, a trunk or commit that is not there, an
+    unknown id, a machine that has no room for one more file or process. What could not be judged in an evaluation is no failure
+    of it: it stands in `drops`.
     """
-    request = Request(asked=Asked(root, trunk, "trunk", commit), ids=tuple(ids), dry_run=dry_run, fail_on=fail_on)
-    with Opening(request.asked, os.environ if environment is None else environment) as opening:
+    request = Request(asked=_asked(root, trunk, commit, environment), ids=tuple(ids), dry_run=dry_run, fail_on=fail_on)
+
+    def result(opening: Opening) -> Result | Refused:
         found = evaluate_request(request, opening, cancel)
-    return Failure(found) if isinstance(found, Refused) else Success(found.result)
+        return found if isinstance(found, Refused) else found.result
+
+    return _ask(request.asked, environment, result)
+
+
+def _asked(root: Place | None, trunk: str | None, commit: str | None, environment: Mapping[str, str] | None) -> Asked:
+    """An empty DISCERN_TRUNK counts as unset (spec 1.2)."""
+    place = None if root is None else os.fspath(root)
+    if trunk is not None:
+        return Asked(place, trunk, "trunk", commit)
+    named = (os.environ if environment is None else environment).get("DISCERN_TRUNK")
+    return Asked(place, named or None, "DISCERN_TRUNK", commit)
+
+
+def _ask(
+    asked: Asked, environment: Mapping[str, str] | None, work: Callable[[Opening], Found | Refused]
+) -> Either[Found, Refused]:
+    """Some work at an open door to Git, with whatever the machine refuses as a value."""
+    try:
+        with Opening(asked, os.environ if environment is None else environment) as opening:
+            found = work(opening)
+    except OSError as error:
+        return Failure(Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"))
+    return Failure(found) if isinstance(found, Refused) else Success(found)
+
+
+def _collection(opening: Opening, ids: Sequence[str]) -> Collection | Refused:
+    ground = opening.found
+    if isinstance(ground, Refused):
+        return ground
+    governed = govern(opening.git, ground, ids)
+    if isinstance(governed, Refused):
+        return governed
+    gathered = _gathered(opening, ground, governed, governed.commit) if governed.commit and governed.definitions else None
+    drops = governed.drops
+    if isinstance(gathered, Lost):
+        lost = [(definition, unreadable(definition, gathered).drop) for definition in governed.definitions]
+        drops += tuple(checkpoint_drop(definition, drop, governed.commit_id) for definition, drop in lost if drop is not None)
+    return Collection(
+        policy_commit=governed.commit_id,
+        head=governed.bases.head,
+        definitions=governed.definitions,
+        facts=gathered.facts if isinstance(gathered, Gathered) else None,
+        drops=drops,
+    )
+
+
+def _gathered(opening: Opening, ground: Ground, governed: Governed, commit: PolicyCommit) -> Gathered | Lost:
+    with Worktree(ground.repository.root) if opening.asked.commit is None else nullcontext() as worktree:
+        return gather(opening.git, ground, governed, commit, worktree, Clock())

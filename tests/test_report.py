@@ -189,6 +189,27 @@ def test_an_indeterminate_stop_is_asked_with_the_reason():
     assert "could not be judged" not in said  # told where it is asked, not twice
 
 
+def test_the_same_loss_is_told_once():
+    """spec 9.1: checkpoints that lost the same thing stand in one line; another reason or account is another line."""
+    large, other = "b is too large", "c is too large"
+    drops = (
+        dropped("one", detail="file_limit", account=large),
+        dropped("two", detail="file_limit", account=other),
+        dropped("three", detail="file_limit", account=large),
+        dropped("four", detail="line_limit", account=large),
+    )
+    said = lines(drops=drops)
+    assert said[:7] == [
+        "could not be judged",
+        "    one, three  trigger_content_unavailable (file_limit)",
+        "        b is too large",
+        "    two  trigger_content_unavailable (file_limit)",
+        "        c is too large",
+        "    four  trigger_content_unavailable (line_limit)",
+        "        b is too large",
+    ]
+
+
 def test_an_indeterminate_advice_only_discloses_its_drop():
     """spec 6.7: an indeterminate advise serves nothing."""
     drop = Drop("when_timeout", None, "it ran for more than 10 s")

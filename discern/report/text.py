@@ -110,13 +110,17 @@ def shown_id(ident: str) -> str:
     return one_line(ident) or '""'
 
 
-def tell_drops(drops: Iterable[DropRecord], paint: Paint) -> list[str]:
-    """What could not be judged, and why."""
-    lines: list[str] = []
-    for drop in drops:
-        name = "policy" if drop.checkpoint is None else shown_id(drop.checkpoint)
-        lines += [f"    {paint('strong', name)}  {_reason(drop.reason, drop.detail)}", *indented(drop.account, 8)]
-    return [paint("advice", "could not be judged"), *lines] if lines else []
+def tell_drops(drops: Sequence[DropRecord], paint: Paint) -> list[str]:
+    """What could not be judged, and why: checkpoints that lost the same thing are told together."""
+    if not drops:
+        return []
+    from discern.grouping import grouped
+
+    lines = [paint("advice", "could not be judged")]
+    for (reason, account), alike in grouped(lambda drop: (_reason(drop.reason, drop.detail), drop.account), drops).items():
+        names = ("policy" if drop.checkpoint is None else shown_id(drop.checkpoint) for drop in alike)
+        lines += [f"    {', '.join(paint('strong', name) for name in names)}  {reason}", *indented(account, 8)]
+    return lines
 
 
 def _reason(reason: str, detail: str | None) -> str:
