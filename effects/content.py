@@ -7,6 +7,7 @@ their turn, so that one budget serves both in ascending byte order of path.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
@@ -142,7 +143,9 @@ class Collector:
         added, removed = (Side(b"".join(section.side(sign).raw for section in sections)) for sign in (b"+", b"-"))
         content = Content(added.payloads, removed.payloads)
         seen = Lines(content.added.count(b"\n"), content.removed.count(b"\n"))
-        reason = self._budget.admit(len(added.raw) + len(removed.raw), longest_of(content), seen.insertions + seen.deletions)
+        reason = self._budget.admit(
+            len(added.raw) + len(removed.raw), longest_of(content.added, content.removed), seen.insertions + seen.deletions
+        )
         if reason is None and (seen != counted.lines or any(section.broken for section in sections)):
             reason = "inconsistent"
         return counted._replace(content=content if reason is None else Unavailable(reason))
@@ -174,7 +177,7 @@ class Collector:
         side = Side(prefix + rest)
         content = Content(side.payloads, b"")
         lines = content.added.count(b"\n")
-        reason = self._budget.admit(len(side.raw), longest_of(content), lines)
+        reason = self._budget.admit(len(side.raw), longest_of(content.added), lines)
         counted = Unavailable(reason) if reason in ("file_limit", "total_bytes") else Lines(lines, 0)
         return FileFacts(False, counted, content if reason is None else Unavailable(reason))
 
@@ -204,7 +207,7 @@ class Stream:
         self._reader = PatchReader(counted=True)
         self._bytes, self._lines = TOTAL_LIMIT, LINE_COUNT_LIMIT
         self._last = (-1, 0)  # the file of the section before, and what it cost so far
-        self._waiting: list[Section] = []
+        self._waiting: deque[Section] = deque()
         self._counts: dict[tuple[int, str], Count] | None = None
         self._question = self._ask(read, "--numstat")
 
@@ -220,8 +223,10 @@ class Stream:
         """What the patch holds of one file: one section, or two where its type changed; asked for in ascending order."""
         while not (self._waiting and self._waiting[-1].number > index) and self._more():
             pass
-        found = [section for section in self._waiting if section.number == index]
-        self._waiting = [section for section in self._waiting if section.number > index]
+        found: list[Section] = []
+        while self._waiting and self._waiting[0].number <= index:
+            section = self._waiting.popleft()
+            found += [section] if section.number == index else []
         return found
 
     def stop(self) -> None:
@@ -246,7 +251,11 @@ class Stream:
             self._waiting.append(section)
             self._bytes -= self._charge(section)
             # Of a file in two sections the other one may be too long a line: then none of its lines count.
-            if not section.part and section.cost <= FILE_LIMIT and longest_of_section(section) <= LINE_LIMIT:
+            if (
+                not section.part
+                and section.cost <= FILE_LIMIT
+                and longest_of(*(section.side(sign).payloads for sign in section.pieces)) <= LINE_LIMIT
+            ):
                 self._lines -= sum(map(len, section.pieces.values()))
         return self._bytes >= 0 and self._lines >= 0
 
@@ -292,11 +301,6 @@ def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bo
     return sealed.write_tree(before), sealed.write_tree(after)
 
 
-def longest_of(content: Content) -> int:
-    """Bytes of the longest payload of either side."""
-    return max(longest(content.added), longest(content.removed))
-
-
-def longest_of_section(section: Section) -> int:
-    """Bytes of the longest payload of a section."""
-    return max(longest(section.side(sign).payloads) for sign in section.pieces)
+def longest_of(*sides: bytes) -> int:
+    """Bytes of the longest payload, or 0 if none can be past its limit: most texts are short enough to need no look."""
+    return max((longest(side) for side in sides if len(side) > LINE_LIMIT), default=0)
