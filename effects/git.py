@@ -15,6 +15,9 @@ from contextlib import suppress
 from typing import NamedTuple, Self
 
 CHUNK = 1 << 20  # bytes; a pipe is asked to hold as much, so that Git seldom waits for us
+# A long answer comes in thousands of small writes: letting some gather in the pipe before each read halves our own work on it.
+PATIENT = 1 << 17  # bytes of an answer from which on it is long, and of a piece that is worth a read
+NAP = 0.001  # seconds
 SECONDS = 600.0  # one question may take; a filter or a file system that hangs must not hang us for ever
 STDERR_KEPT = 4096  # bytes of Git's own words, for an account
 F_SETPIPE_SZ = 1031  # Linux; fcntl has no name for it before Python 3.10 and none elsewhere
@@ -109,10 +112,12 @@ class Question:
         self.words = b""
         self._sink = sink
         self._left = limit
+        self.taken = 0  # bytes of output
 
     def take(self, piece: bytes) -> bool:
         """One more piece of output; False once a bound is passed, and the process is to be stopped."""
         self._left -= len(piece)
+        self.taken += len(piece)
         if self._sink is not None:
             return self._sink(piece)
         self.pieces.append(piece)
@@ -219,6 +224,8 @@ class Git:
             self._finish(question, stopped=False)
         elif not question.take(piece):
             self.stop(question)
+        elif question.taken > PATIENT and len(piece) < PATIENT:
+            time.sleep(NAP)
 
     def _read_words(self, fd: int, question: Question) -> None:
         piece = os.read(fd, STDERR_KEPT)

@@ -31,10 +31,12 @@ class Rows:
         """The subject of an outcome; None if it carries no path, or one of them has no safe identity."""
         if evaluation.outcome not in CARRIES_PATHS:
             return None
-        pairs = [(one.for_path, one.path) for one in evaluation.related]
-        if not (self.paths.keys() >= set(evaluation.matched) and self.related.keys() >= set(pairs)):
+        try:
+            paths = list(map(self.paths.__getitem__, evaluation.matched))
+            related = [self.related[one.for_path, one.path] for one in evaluation.related]
+        except KeyError:
             return None
-        return subject(key, fingerprint, map(self.paths.__getitem__, evaluation.matched), map(self.related.__getitem__, pairs))
+        return subject(key, fingerprint, paths, related)
 
 
 NO_ROWS = Rows({}, {})
