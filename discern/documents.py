@@ -120,7 +120,7 @@ def result_document(result: Result) -> ResultDocument:
     Every drop of a checkpoint stands in the result's `drops` too; a result without it is a programming error (KeyError).
     """
     drops = [drop_document(drop) for drop in result.drops]
-    told = {(drop["checkpoint"], drop["reason"]): drop for drop in drops}
+    told: Drops = {(drop["checkpoint"], drop["reason"]): drop for drop in drops}
     return {
         "version": 1,
         "policy": {"commit": result.policy_commit, "trunk": result.trunk, "other_bases": list(result.other_bases)},
@@ -134,7 +134,7 @@ def result_document(result: Result) -> ResultDocument:
 def result_json(result: Result) -> Iterator[str]:
     """The document as one line of JSON, a checkpoint at a time: a large result is never held twice."""
     document = result_document(evolve(result, checkpoints=()))
-    told = {(drop["checkpoint"], drop["reason"]): drop for drop in document["drops"]}
+    told: Drops = {(drop["checkpoint"], drop["reason"]): drop for drop in document["drops"]}
     for name, value in document.items():
         yield f'{"{" if name == "version" else ","}"{name}":'
         if name == "checkpoints":
