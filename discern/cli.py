@@ -14,13 +14,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from discern.effects.git import Git, Refused
-from discern.effects.repository import Asked, open_repository
+from discern.effects.repository import Asked, Repository, open_repository
 from discern.vocabulary import FAIL_ON, NESTED_VARIABLE, FailOn
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from discern.evaluation import Finding
+    from discern.proof import Statement
 
 BLOCKED, USAGE = 1, 2  # exit statuses (spec 9.1)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -287,39 +288,41 @@ def command_declare(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def command_proof_show(options: argparse.Namespace, streams: Streams) -> int:
-    """`discern proof show`."""
+def last_proof(options: argparse.Namespace, streams: Streams) -> tuple[Repository, Statement] | Refused:
+    """The repository, and the Proof that the last whole evaluation left there."""
     with Git(streams.environment) as git:
         opened = open_repository(git, Asked(options.root))
     if isinstance(opened, Refused):
-        return refuse(opened, streams)
-    from discern import proof
+        return opened
     from discern.evaluation.declarations import recorded_proof
 
     recorded = recorded_proof(opened[0])
-    if isinstance(recorded, Refused):
-        return refuse(recorded, streams)
-    streams.out.writelines(map(bytes.decode, proof.Encoded(recorded)))
+    return recorded if isinstance(recorded, Refused) else (opened[0], recorded)
+
+
+def command_proof_show(options: argparse.Namespace, streams: Streams) -> int:
+    """`discern proof show`."""
+    last = last_proof(options, streams)
+    if isinstance(last, Refused):
+        return refuse(last, streams)
+    from discern.proof import Encoded
+
+    streams.out.writelines(map(bytes.decode, Encoded(last[1])))
     return 0
 
 
 def command_proof_verify(options: argparse.Namespace, streams: Streams) -> int:
     """`discern proof verify`: computes again, without running a command (spec 8.4)."""
-    with Git(streams.environment) as git:
-        opened = open_repository(git, Asked(options.root))
-    if isinstance(opened, Refused):
-        return refuse(opened, streams)
-    from discern.evaluation.declarations import recorded_proof, verify
-
-    recorded = recorded_proof(opened[0])
-    if isinstance(recorded, Refused):
-        return refuse(recorded, streams)
+    last = last_proof(options, streams)
+    if isinstance(last, Refused):
+        return refuse(last, streams)
     found = find(options, streams, dry_run=True)
     if isinstance(found, Refused):
         return refuse(found, streams)
-    verification = verify(opened[0], recorded, found.result)
+    from discern.evaluation.declarations import verify
     from discern.text import one_line
 
+    verification = verify(*last, found.result)
     print(verification.verdict, *(f"  {one_line(what, 200)}" for what in verification.because), sep="\n", file=streams.out)
     return 0 if verification.verdict == "current" else BLOCKED
 
