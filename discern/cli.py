@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from discern.effects.git import Git, Refused
@@ -77,7 +78,7 @@ def main() -> NoReturn:
     gc.disable()  # a short life makes no garbage worth collecting
     out, err = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (out, err):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -194,7 +195,7 @@ class Version(argparse.Action):
 
 def fail_on(words: str) -> tuple[FailOn, ...]:
     """`--fail-on WHAT,…`. Raises ArgumentTypeError for a word that is none of them."""
-    chosen = tuple(what for word in words.split(",") for what in FAIL_ON if what == word)
+    chosen: tuple[FailOn, ...] = tuple(what for word in words.split(",") for what in FAIL_ON if what == word)
     if len(chosen) != len(words.split(",")) or ("never" in chosen and len(set(chosen)) > 1):
         raise argparse.ArgumentTypeError(f"{words!r}: give {', '.join(FAIL_ON[:-1])}, with commas, or never")
     return chosen
