@@ -23,8 +23,11 @@ FactsStep = Callable[[Definition, Survey, Evidence], Verdict]
 
 
 def when(definition: Definition, survey: Survey, evidence: Evidence) -> Verdict:
-    """Step 15 as far as facts decide it: the command needs the flag and the counts of every file, the flag first (spec 6.1)."""
-    drop = survey.lack("binary", evidence.files) or survey.lack("lines", evidence.files)
+    """Step 15 as far as facts decide it: the command needs the flag and the counts of every file (spec 6.1).
+
+    The first file that lacks one of them tells the reason, the flag's if it lacks both (spec 5.1).
+    """
+    drop = survey.lack(evidence.files, "binary", "lines")
     return Failure(drop) if drop else Success(evidence)
 
 

@@ -69,13 +69,20 @@ class Survey(Outline):
         self._bases: dict[tuple[bool, tuple[str, ...]], AdmittedBase] = {}
         self._totals: dict[int, Lines] = {}
 
-    def lack(self, fact: FileFact, files: int) -> Drop | None:
-        """The drop for the first file, in byte order, whose fact is not to be had; None if all of them have it (spec 5.1)."""
-        lost = files & self._lost[fact]
-        if not lost:
-            return None
-        change = self._facts.changes[(lost & -lost).bit_length() - 1]
-        return file_lost(fact, change.path, getattr(change, fact))
+    def lack(self, files: int, *facts: FileFact) -> Drop | None:
+        """The drop for the first file, in byte order, that lacks one of these facts; None if all have them all (spec 5.1).
+
+        Of several facts that this file lacks, the first one named tells the reason.
+        """
+        lost = 0
+        for fact in facts:
+            lost |= files & self._lost[fact]
+        first = lost & -lost  # the lowest bit, or none
+        for fact in facts:
+            if self._lost[fact] & first:
+                change = self._facts.changes[first.bit_length() - 1]
+                return file_lost(fact, change.path, getattr(change, fact))
+        return None
 
     @cached_property
     def _lost(self) -> dict[FileFact, int]:

@@ -43,7 +43,7 @@ def new_directory(definition: Definition, survey: Survey, evidence: Evidence) ->
 
 def binary(definition: Definition, survey: Survey, evidence: Evidence) -> Verdict:
     """Step 8: keeps the files whose binary flag is the wanted one."""
-    if drop := survey.lack("binary", evidence.files):
+    if drop := survey.lack(evidence.files, "binary"):
         return Failure(drop)
     return _left("binary", evidence.files & (survey.binary if definition.binary else ~survey.binary))
 
@@ -69,7 +69,7 @@ def _unsearchable(definition: Definition, survey: Survey, files: int) -> Drop | 
 
     The charge is due once, at the first of the two content steps. The second has no more files, so asking again changes nothing.
     """
-    if drop := survey.lack("content", files):
+    if drop := survey.lack(files, "content"):
         return drop
     patterns = len(definition.adds_matching) + len(definition.removes_matching)
     if survey.content_bytes(files) * patterns > COMPARISON_LIMIT:

@@ -23,7 +23,7 @@ def min_changed_files(definition: Definition, outline: Outline, evidence: Eviden
 
 def min_changed_lines(definition: Definition, survey: Survey, evidence: Evidence) -> Verdict:
     """Step 12: holds if insertions and deletions together reach the number; related files count nothing."""
-    if drop := survey.lack("lines", evidence.files):
+    if drop := survey.lack(evidence.files, "lines"):
         return Failure(drop)
     total = survey.total(evidence.files)
     return _if(_reaches(total.insertions + total.deletions, definition.min_changed_lines), "min_changed_lines", evidence)
@@ -31,7 +31,7 @@ def min_changed_lines(definition: Definition, survey: Survey, evidence: Evidence
 
 def deletion_dominant(definition: Definition, survey: Survey, evidence: Evidence) -> Verdict:
     """Step 13: holds from 50 deletions on, if they are at least twice the insertions."""
-    if drop := survey.lack("lines", evidence.files):
+    if drop := survey.lack(evidence.files, "lines"):
         return Failure(drop)
     total = survey.total(evidence.files)
     dominant = total.deletions >= DOMINANT_DELETIONS and total.deletions >= DOMINANT_RATIO * total.insertions

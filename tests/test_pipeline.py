@@ -137,13 +137,13 @@ def test_outcomes_carry_only_what_belongs_to_them() -> None:
     [
         ([added("a"), added("b", binary=Unavailable("not_regular"))], "not_regular"),
         ([added("a"), added("b", lines=Unavailable("file_limit"))], "file_limit"),
-        ([added("a", lines=Unavailable("file_limit")), added("b", binary=Unavailable("not_regular"))], "not_regular"),
+        ([added("a", lines=Unavailable("file_limit")), added("b", binary=Unavailable("not_regular"))], "file_limit"),
         ([added("a", lines=Unavailable("total_bytes"), binary=Unavailable("unreadable"))], "unreadable"),
         ([ChangedFile(path="a", kind="added")], "inconsistent"),
     ],
 )
 def test_when_needs_flags_and_counts_of_the_final_evidence(files: list[ChangedFile], detail: str) -> None:
-    """spec 5.1, 6.1: one that is unavailable drops, the flag's reason first, on every surface."""
+    """spec 5.1, 6.1: the first path that lacks one of them tells the reason, the flag's before the counts'."""
     evaluation = judge_facts(asked(when="check"), Facts.of(files))
     assert evaluation.drop is not None
     assert (evaluation.outcome, evaluation.drop.reason, evaluation.drop.detail) == (
