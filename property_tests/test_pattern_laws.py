@@ -37,10 +37,39 @@ FRAGMENTS = (
     "./",
     "[",
 )
+SEGMENTS = (
+    "a",
+    "b",
+    "ab",
+    "*",
+    "**",
+    "**",
+    "?",
+    "[ab]?",
+    "a*",
+    "a**",
+    "*b",
+    "*a*",
+    "*a*b",
+    "[!a]*",
+    "{a,b}",
+    "{a,*b}",
+    "{ba,*}*",
+    "{a/b,**}",
+)
 characters = st.sampled_from("aaab//**?[]{},-!^.\\\né")
-texts = st.lists(st.sampled_from(FRAGMENTS) | characters, max_size=9).map("".join)
-names = st.text(st.sampled_from("aaaabbb.c]-[{},!^\\\né\udcff"), min_size=1, max_size=4)
-paths = st.lists(names, min_size=1, max_size=4).map("/".join)
+loose = st.lists(st.sampled_from(FRAGMENTS) | characters, max_size=9).map("".join)
+orderly = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(("", "", "/")),
+    st.lists(st.sampled_from(SEGMENTS), max_size=5).map("/".join),
+    st.sampled_from(("", "", "/")),
+)
+texts = loose | orderly
+names = st.sampled_from(("a", "b", "ab", "ba", "aab")) | st.text(
+    st.sampled_from("aaaabbb.c]-[{},!^\\\né\udcff"), min_size=1, max_size=4
+)
+paths = st.lists(names, min_size=1, max_size=5).map("/".join)
 listings = st.sets(paths, max_size=8).map(lambda found: sorted(found, key=path_bytes))
 
 

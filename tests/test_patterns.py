@@ -115,6 +115,13 @@ def test_each_plain_shape_matches_what_the_table_says(pattern, expected):
         ("{src.py}", {"src.py"}),
         ("{}.env", {".env"}),
         ("{,{}}", set()),
+        ("**/a/**/ui/**", {"a/ui/x.ts"}),
+        ("**/src/**/y/**/*.ts", {"src/x/y/.hid.ts"}),
+        ("**/x/**/a.py", set()),
+        ("s*/**", below("src/") | below("srcx/")),
+        ("s*/**/*.ts", {"src/x/y/.hid.ts"}),
+        ("**/{src,ui}/*.{py,ts}", {"src/a.py", "lib/src/c.py", "ui/y.ts", "a/ui/x.ts"}),
+        ("*/{x,uix}/[bx]*.{py,ts}", {"src/x/b.py", "a/uix/x.ts"}),
     ],
 )
 def test_globs_match_segment_by_segment(pattern, expected):
@@ -167,6 +174,13 @@ def test_a_bracketed_name_is_written_with_classes():
     paths = ("app/[id]/p.tsx", "app/i/p.tsx", "app/[[...slug]]/p.tsx")
     assert matching("app/[[]id[]]/*.tsx", paths) == {"app/[id]/p.tsx"}
     assert matching("app/**/*.tsx", paths) == set(paths)
+
+
+def test_a_suffix_is_not_empty_and_a_name_may_hold_line_ends():
+    """spec 3: `*.` alone is a glob, at the root; `**` spans names with any character."""
+    assert matching("*.", ("a.", "b/a.", "a")) == {"a."}
+    assert matching("**/b", ("a\nx/b", "\r/\u2028/b", "b\n")) == {"a\nx/b", "\r/\u2028/b"}
+    assert matching("a?/**", ("a1/b\nc", "a1\n/b")) == {"a1/b\nc"}
 
 
 def test_a_leading_dot_is_nothing_special():

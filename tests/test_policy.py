@@ -271,6 +271,7 @@ TABLES = {"scopes": {"docs": {"paths": ["docs/**"]}, "bad": {"paths": ["a", "[b"
         ({"question": "", "question_file": "../q"}, "checkpoint_definition_invalid"),
         ({"scope": "ghost", "paths": ["a"]}, "checkpoint_selector_conflict"),
         ({"scope": "ghost"}, "checkpoint_unknown_scope"),
+        ({"scope": "[ghost"}, "checkpoint_unknown_scope"),
         ({"scope": "", "question": ""}, "checkpoint_unknown_scope"),
         ({"scope": "docs"}, "checkpoint_missing_question"),
         ({"question": " \t\n\u3000"}, "checkpoint_missing_question"),
