@@ -9,11 +9,8 @@ from discern.effects.git import Git
 from discern.effects.repository import Repository
 from discern.effects.sealed import Sealed
 
-# The patch, since a raw row has no id for what is checked out; whatever could have it told in another way is overruled.
-TOLD = (
-    *("--raw", "-z", "-p", "-U0", "--submodule=short", "--ignore-submodules=dirty"),
-    *("--no-ext-diff", "--no-textconv", "--no-color"),
-)
+# The patch, since a raw row has no id for what is checked out. `.gitmodules` may have a word on how it is told.
+TOLD = ("--raw", "-z", "-p", "-U0", "--submodule=short", "--ignore-submodules=dirty")
 COMMIT = re.compile(rb"^\+Subproject commit ([0-9a-f]+)$", re.MULTILINE)
 
 
@@ -24,12 +21,13 @@ def checked_out(git: Git, repository: Repository, sealed: Sealed, recorded: Mapp
     """
     if not recorded:
         return {}
-    # An index of our own that holds them and nothing else: no flag hides one, and no other file is looked at.
-    index = {"GIT_INDEX_FILE": sealed.directory + "/gitlinks"}
-    own, real = (setting._replace(environment=setting.environment | index) for setting in (sealed.setting, repository.setting))
+    # An index of our own that holds them and nothing else, in a setting of our own: no flag hides one, no other file is looked
+    # at, and nobody's configuration has them told in another way.
+    places = {"GIT_INDEX_FILE": sealed.directory + "/gitlinks", "GIT_WORK_TREE": repository.top}
+    setting = sealed.setting._replace(directory=repository.top, environment=sealed.setting.environment | places)
     entries = b"".join(b"160000 %b\t%b\0" % (oid.encode(), path) for path, oid in recorded.items())
-    git.wait(git.ask(own, "update-index", "-z", "--index-info", stdin=entries))
-    return parse_commits(git.wait(git.ask(real, "diff-files", *TOLD)).output)
+    git.wait(git.ask(setting, "update-index", "-z", "--index-info", stdin=entries))
+    return parse_commits(git.wait(git.ask(setting, "diff-files", *TOLD)).output)
 
 
 def parse_commits(output: bytes) -> dict[bytes, str]:
