@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -62,14 +63,13 @@ class PolicyCommit:
 
     def attribute_files(self, listing: bytes, changes: Iterable[Change]) -> list[tuple[str, bytes]]:
         """The `.gitattributes` files that govern these paths and say anything of `diff`, by their place below the top."""
-        present = {path for path in named(listing, ATTRIBUTES) if is_inside(path)}
-        above = {folder for change in changes for folder in folders(self._prefix + change.path)} if present else set()
+        paths = [self._prefix + change.path for change in changes]  # sorted, as the changes are
+        found = [path for path in named(listing, ATTRIBUTES) if is_inside(path) and any_below(paths, path[: -len(ATTRIBUTES)])]
         files = []
-        for folder in sorted(above):
-            entry = self._objects.entry(self.tree, folder + ATTRIBUTES) if folder + ATTRIBUTES in present else None
+        for path, entry in self._objects.entries(self.tree, sorted(found)).items():
             body = self._objects.body(entry.oid, ATTRIBUTES_LIMIT) if entry is not None and entry.mode in REGULAR else None
             if isinstance(body, bytes):
-                files.append((os.fsdecode(folder + ATTRIBUTES), body))
+                files.append((os.fsdecode(path), body))
         return files if any(SPEAKS_OF_DIFF.search(body) for _, body in files) else []
 
     def attributes(
@@ -93,14 +93,10 @@ def is_inside(path: bytes) -> bool:
     return OUTSIDE.search(path) is None
 
 
-def folders(path: bytes) -> list[bytes]:
-    """Every folder above a path, with its slash, the top as nothing."""
-    found = [b""]
-    at = path.find(b"/")
-    while at >= 0:
-        found.append(path[: at + 1])
-        at = path.find(b"/", at + 1)
-    return found
+def any_below(paths: list[bytes], folder: bytes) -> bool:
+    """Whether one of these sorted paths lies below a folder, given with its slash, the top as nothing."""
+    at = bisect_left(paths, folder)
+    return at < len(paths) and paths[at].startswith(folder)
 
 
 def named(listing: bytes, name: bytes) -> Iterable[bytes]:
