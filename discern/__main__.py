@@ -5,6 +5,10 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]
 
-from discern.cli import main
+import signal  # noqa: E402
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `main` takes over, an interrupt ends the program without a traceback
+
+from discern.cli import main  # noqa: E402
 
 main()
