@@ -21,7 +21,7 @@ def identify(
 ) -> dict[int, Sides]:
     """Both sides of these changed paths, by index; one that has no safe identity is left out.
 
-    A submodule whose checked-out commit is not the recorded one has none, nor has anything that could not be read.
+    What could not be read has none, nor has a repository that lies untracked in the tree.
     """
     wanted = list(wanted)
     sides: dict[int, Sides] = {
@@ -58,10 +58,9 @@ def store_names(
     prefix = os.fsencode(repository.prefix)
     oids = hash_files(git, repository.setting, [prefix + changes[index].path for index, _ in regular])
     for (index, seen), oid in zip(regular, oids, strict=True):
-        info = worktree.look(changes[index].path)
-        if (
-            oid is not None and not isinstance(info, str) and signature(info) == seen
-        ):  # hashed what was verified, and nothing else
+        info = worktree.look_again(changes[index].path)
+        # Hashed was what was verified, and nothing else.
+        if oid is not None and not isinstance(info, str) and signature(info) == seen:
             entries[index] = Entry("100755" if executable and seen.mode & stat.S_IXUSR else "100644", oid)
     return entries
 

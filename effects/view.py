@@ -295,7 +295,7 @@ class Enumeration:
         setting = self._repository.setting._replace(environment=self._repository.setting.environment | environment)
         oids = hash_files(self._git, setting, [candidate.path for candidate, _ in regular], "-w")
         for (candidate, seen), oid in zip(regular, oids, strict=True):
-            info = worktree.look(candidate.path)
+            info = worktree.look_again(candidate.path)
             trouble: FileReason | None = None
             if oid is None:
                 trouble = "unreadable"

@@ -109,7 +109,7 @@ class Worktree:
             os.close(fd)
 
     def _verified(self, path: bytes, fd: int, before: os.stat_result) -> Reader | FileReason:
-        after = self._look_again(path)
+        after = self.look_again(path)
         if isinstance(after, str):
             return "unreadable"
         opened = os.fstat(fd)
@@ -117,8 +117,8 @@ class Worktree:
             return "not_regular"
         return Reader(fd, signature(opened)) if stat.S_ISREG(opened.st_mode) and stat.S_ISREG(after.st_mode) else "not_regular"
 
-    def _look_again(self, path: bytes) -> os.stat_result | Absent:
-        """`lstat` by the whole path, since a folder of it may have been replaced after it was opened."""
+    def look_again(self, path: bytes) -> os.stat_result | Absent:
+        """`lstat` by the whole path, once something was done by it: a folder of it may have been replaced since it was opened."""
         try:
             return os.stat(path, dir_fd=self._open[0][1], follow_symlinks=False)
         except OSError as error:

@@ -138,7 +138,8 @@ SETTINGS = pairs("""
     diff.interHunkContext=99 diff.indentHeuristic=false diff.renames=copies diff.renames=false diff.renameLimit=1
     diff.relative=true diff.external=PROGRAM diff.trustExitCode=true diff.submodule=log diff.submodule=diff
     diff.ignoreSubmodules=all diff.ignoreSubmodules=none submodule.vend.ignore=all submodule.vend.active=false
-    submodule.vend.path=vend submodule.active=:!vend submodule.recurse=true submodule.vend.url=/nowhere submodule.vend.update=!PROGRAM diff.evil.textconv=PROGRAM diff.evil.command=PROGRAM
+    submodule.vend.path=vend submodule.active=:!vend submodule.recurse=true submodule.vend.url=/nowhere
+    submodule.vend.update=!PROGRAM diff.evil.textconv=PROGRAM diff.evil.command=PROGRAM
     diff.evil.binary=true diff.evil.algorithm=patience diff.evil.xfuncname=x diff.evil.wordRegex=. diff.evil.cachetextconv=true
     diff.default.binary=true diff.default.textconv=PROGRAM diff.default.command=PROGRAM core.bigFileThreshold=1
     core.attributesFile=SIDE/attributes attr.tree=HEAD
