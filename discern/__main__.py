@@ -5,7 +5,7 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]
 
-import signal  # noqa: E402
+import signal
 
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `main` takes over, an interrupt ends the program without a traceback
 
