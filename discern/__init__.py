@@ -13,8 +13,7 @@ The other names are the records that go in and come out, each frozen and picklab
 Nothing is printed, nobody's process is ended, and no state is kept between calls. Failures are `returns.result.Failure` values.
 """
 
-from __future__ import annotations
-
+# No import at all: with `python -m discern` this runs while the current directory still comes first (spec 9.4).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
