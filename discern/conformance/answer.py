@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from discern.conformance.case import Case, MalformedCase, read_case
-from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
-from discern.facts import BaseTree, Facts, History, path_bytes
+from discern.definitions import Definition, Policy, PolicyInvalid
+from discern.facts import BaseTree, ChangedFile, Facts, History, path_bytes
 from discern.identity import definition_hash, history_fingerprint, path_value
 from discern.outcomes import Evaluation, Related, Unanswered
 from discern.patterns import Listing, patterns_of
 from discern.pipeline import judge
 from discern.policy import question_files, resolve
-from discern.stages.when import changed_files, conclude
+from discern.stages.when import changed_files, conclude, document
 from discern.survey import Survey
 from discern.vocabulary import QUESTION_FILE_LIMIT
 
 Answer = dict[str, Any]
 
-# The members of a result that a definition may have or not.
-OPTIONAL = ("vetoed_by", "matched", "related", "reason", "detail", "changed_files", "definition_hash", "history_fingerprint")
+POLICY_COMMIT: Final = "0" * 40  # of a command's input: a case has no commits
+
+_ABSENT: Final = ("vetoed_by", "matched", "related", "reason", "detail", "changed_files", "definition_hash")
+_BLANK: Final[Answer] = {"outcome": "dropped"} | dict.fromkeys(_ABSENT)
 
 
 def answer_bytes(raw: bytes) -> Answer | MalformedCase:
@@ -37,12 +39,19 @@ def answer(case: Case) -> Answer:
     if isinstance(policy, PolicyInvalid):
         return {"results": {}, "policy_drop": "governing_config_invalid"}
     facts = _flagged(case, policy)
-    survey = Survey(facts)
-    entries: dict[str, Definition | EntryDrop] = {definition.id: definition for definition in policy.definitions}
-    entries |= {drop.id: drop for drop in policy.drops}
-    fingerprint = history_fingerprint(facts.history.commits) if isinstance(facts.history, History) else None
-    rows = {name: _row(case, entries[name], survey, facts) for name in case.policy.get("checkpoints", {})}
-    return {"results": {name: row | {"history_fingerprint": fingerprint} for name, row in rows.items()}, "policy_drop": None}
+    rows = {drop.id: _BLANK | {"reason": drop.reason} for drop in policy.drops}
+    rows |= {one.definition.id: _row(one) for one in _judged(case, policy, facts)}
+    named = {"history_fingerprint": _fingerprint(facts)}
+    return {"results": {name: rows[name] | named for name in case.policy.get("checkpoints", {})}, "policy_drop": None}
+
+
+def trace(case: Case) -> dict[str, Answer]:
+    """What spec 5.6 and 6.3 have beyond an answer: by definition, its steps, and the input of its command if it would be made."""
+    policy = resolve(case.policy, _question_texts(case))
+    if isinstance(policy, PolicyInvalid):
+        return {}
+    facts = _flagged(case, policy)
+    return {one.definition.id: {"steps": _steps(one), "input": _input(one, facts)} for one in _judged(case, policy, facts)}
 
 
 def _question_texts(case: Case) -> Mapping[str, str]:
@@ -64,24 +73,44 @@ def _generated(policy: Policy, paths: Iterable[str]) -> frozenset[str]:
     return frozenset(listing.pick(listing.mask_any(patterns_of(policy.generated))))
 
 
-def _row(case: Case, entry: Definition | EntryDrop, survey: Survey, facts: Facts) -> Answer:
-    blank: Answer = {"outcome": "dropped"} | dict.fromkeys(OPTIONAL)
-    if isinstance(entry, EntryDrop):
-        return blank | {"reason": entry.reason}
-    told = _concluded(case, entry, survey, facts)
-    return blank | told | {"definition_hash": definition_hash(entry)}
+def _fingerprint(facts: Facts) -> str | None:
+    return history_fingerprint(facts.history.commits) if isinstance(facts.history, History) else None
 
 
-def _concluded(case: Case, definition: Definition, survey: Survey, facts: Facts) -> Answer:
-    evaluation = judge(definition, survey)
+@frozen
+class _Judged:
+    """One definition, what came of it, and the evidence of its command, None if there was nothing to ask one."""
+
+    definition: Definition
+    evaluation: Evaluation
+    asked: list[ChangedFile] | None = None
+
+    @property
+    def told(self) -> list[Answer] | None:
+        """The `changed_files` of the command's input; None as well if a path cannot be carried (spec 6.3)."""
+        return None if self.asked is None else changed_files(self.asked)
+
+
+def _judged(case: Case, policy: Policy, facts: Facts) -> list[_Judged]:
+    survey = Survey(facts)
+    return [_concluded(case, definition, judge(definition, survey), facts) for definition in policy.definitions]
+
+
+def _concluded(case: Case, definition: Definition, evaluation: Evaluation, facts: Facts) -> _Judged:
+    """With the scripted answer of its command, if it is one that was to be asked."""
     if evaluation.outcome != "undecided":
-        return _members(evaluation)
+        return _Judged(definition, evaluation)
     matched = frozenset(evaluation.matched)
-    told = changed_files([change for change in facts.changes if change.path in matched])
+    asked = _Judged(definition, evaluation, [change for change in facts.changes if change.path in matched])
     scripted = case.answers.get(definition.id)
-    if scripted is not None:
-        evaluation = conclude(evaluation, Unanswered("when_input_failed") if told is None else scripted)
-    return _members(evaluation) | {"changed_files": told}
+    if scripted is None:
+        return asked
+    return evolve(asked, evaluation=conclude(evaluation, Unanswered("when_input_failed") if asked.told is None else scripted))
+
+
+def _row(judged: _Judged) -> Answer:
+    named = {"changed_files": judged.told, "definition_hash": definition_hash(judged.definition)}
+    return _BLANK | _members(judged.evaluation) | named
 
 
 def _members(evaluation: Evaluation) -> Answer:
@@ -98,3 +127,13 @@ def _members(evaluation: Evaluation) -> Answer:
 
 def _related(related: Related) -> Answer:
     return {"kind": related.kind, "for_path": path_value(related.for_path), "path": path_value(related.path)}
+
+
+def _steps(judged: _Judged) -> list[Answer]:
+    return [{"step": step.step, "before": step.before, "after": step.after} for step in judged.evaluation.steps]
+
+
+def _input(judged: _Judged, facts: Facts) -> Answer | None:
+    if judged.asked is None:
+        return None
+    return document(judged.definition, POLICY_COMMIT, judged.asked, facts.history, _fingerprint(facts))

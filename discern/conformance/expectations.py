@@ -15,6 +15,7 @@ from discern.text import one_line
 SUITE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "suite")
 LABELS: Final = ("id", "clause", "summary")
 EXPECTATIONS: Final = ("expect", "expect_policy_drop", "expect_error")
+TRACE: Final = "trace"
 SHOWN: Final = 200  # characters of a value in the line of a failing case
 
 Answer = Mapping[str, Any]
@@ -24,13 +25,17 @@ Expectation = tuple[str, Any]
 
 @frozen
 class SuiteCase:
-    """One case of a suite. `question` is the document as an implementation gets it: without what is expected of it."""
+    """One case of a suite. `question` is the document as an implementation gets it: without what is expected of it.
+
+    `trace` is what discern itself is held to beyond an answer: by definition, its steps and its command's input (spec 5.6, 6.3).
+    """
 
     id: str
     clause: str
     summary: str
     question: Mapping[str, Any]
     expectation: Expectation
+    trace: Mapping[str, Answer]
 
 
 @frozen
@@ -89,8 +94,11 @@ def read_file(path: str) -> SuiteCase | UnusableSuite:
     expectations = [(member, document[member]) for member in EXPECTATIONS if member in document]
     if len(expectations) != 1 or not _well_formed(*expectations[0]):
         return UnusableSuite(f"{shown}: a case has one of {', '.join(EXPECTATIONS)}, as the schema has it")
-    question = {member: value for member, value in document.items() if member not in EXPECTATIONS}
-    return SuiteCase(document["id"], document["clause"], document["summary"], question, expectations[0])
+    if not _well_formed("expect", document.get(TRACE, {})):
+        return UnusableSuite(f"{shown}: {TRACE} is an object of objects, as the schema has it")
+    question = {member: value for member, value in document.items() if member not in (*EXPECTATIONS, TRACE)}
+    name, clause, summary = (document[label] for label in LABELS)
+    return SuiteCase(name, clause, summary, question, expectations[0], document.get(TRACE, {}))
 
 
 def _well_formed(member: str, value: object) -> bool:
@@ -114,7 +122,13 @@ def difference(case: SuiteCase, reply: Reply) -> str | None:
     return _departs("policy_drop", None, reply) or _departing_rows(expected, reply.get("results"))
 
 
-def _departing_rows(expected: Mapping[str, Mapping[str, Any]], results: Any) -> str | None:
+def trace_difference(case: SuiteCase, traced: Mapping[str, Answer]) -> str | None:
+    """The first way in which steps or inputs are not what the case says of them; None if there is none."""
+    found = _departing_rows(case.trace, traced)
+    return f"trace of {found}" if found else None
+
+
+def _departing_rows(expected: Mapping[str, Answer], results: Any) -> str | None:
     if not isinstance(results, dict):
         return f"results: expected an object, got {_shown(results)}"
     for name, row in expected.items():

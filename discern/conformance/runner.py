@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, Final, NoReturn, Protocol, TextIO
 
 from discern.conformance.case import MalformedCase
-from discern.conformance.expectations import Answer, Reply, SuiteCase, UnusableSuite, difference, read_suite
+from discern.conformance.expectations import Answer, SuiteCase, UnusableSuite, difference, read_suite, trace_difference
 from discern.text import one_line
 
 FAILED, UNUSABLE = 1, 2  # exit statuses
@@ -87,16 +87,15 @@ def command_run(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stde
     cases = read_suite(options.places)
     if isinstance(cases, UnusableSuite):
         return _refuse(cases.message, stderr)
-    replies = own_replies(cases) if options.against is None else _replies_of(options.against, cases)
-    if isinstance(replies, str):
-        return _refuse(replies, stderr)
-    failed = 0
-    for case, reply in zip(cases, replies, strict=True):
-        if found := difference(case, reply):
-            failed += 1
-            print(f"FAIL {one_line(case.id, SHOWN)} ({one_line(case.clause, SHOWN)}): {found}", file=stdout)
-    print(f"{len(cases) - failed} passed, {failed} failed", file=stdout)
-    return FAILED if failed else 0
+    found = own_differences(cases) if options.against is None else _differences_of(options.against, cases)
+    if isinstance(found, str):
+        return _refuse(found, stderr)
+    for case, departure in zip(cases, found, strict=True):
+        if departure is not None:
+            print(f"FAIL {one_line(case.id, SHOWN)} ({one_line(case.clause, SHOWN)}): {departure}", file=stdout)
+    passed = found.count(None)
+    print(f"{passed} passed, {len(found) - passed} failed", file=stdout)
+    return FAILED if passed < len(found) else 0
 
 
 def command_list(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
@@ -110,23 +109,27 @@ def command_list(options: argparse.Namespace, stdin: Reader, stdout: TextIO, std
     return 0
 
 
-def own_replies(cases: Sequence[SuiteCase]) -> list[Reply]:
-    """What discern itself says of the cases."""
-    from discern.conformance.answer import answer
+def own_differences(cases: Sequence[SuiteCase]) -> list[str | None]:
+    """Where discern itself departs from each case, its trace included."""
+    from discern.conformance.answer import answer, trace
     from discern.conformance.case import structure_case
 
-    def reply(case: SuiteCase) -> Reply:
+    def departure(case: SuiteCase) -> str | None:
         read = structure_case(case.question)
-        return read if isinstance(read, MalformedCase) else answer(read)
+        if isinstance(read, MalformedCase):
+            return difference(case, read)
+        return difference(case, answer(read)) or (trace_difference(case, trace(read)) if case.trace else None)
 
-    return [reply(case) for case in cases]
+    return [departure(case) for case in cases]
 
 
-def _replies_of(command: str, cases: Sequence[SuiteCase]) -> list[Reply] | str:
+def _differences_of(command: str, cases: Sequence[SuiteCase]) -> list[str | None] | str:
     from discern.conformance.program import NoProgram, ask_all
 
     replies = ask_all(command, cases)
-    return f"the program does not run: {replies.message}" if isinstance(replies, NoProgram) else replies
+    if isinstance(replies, NoProgram):
+        return f"the program does not run: {replies.message}"
+    return [difference(case, reply) for case, reply in zip(cases, replies, strict=True)]
 
 
 def _write(answer: Answer, stdout: TextIO) -> None:
