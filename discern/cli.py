@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -110,7 +110,7 @@ def run(
     """One call; its exit status. Streams and environment are the process's own where none are given; it is not ended here."""
     streams = Streams(stdout or sys.stdout, stderr or sys.stderr, os.environ if environment is None else environment)
     try:
-        options = parser().parse_args([os.fsencode(word).decode("utf-8", "surrogateescape") for word in arguments])
+        options = understood([os.fsencode(word).decode("utf-8", "surrogateescape") for word in arguments])
         return int(options.command(options, streams))
     except Usage as usage:
         return refuse(Refused(str(usage)), streams)
@@ -118,6 +118,13 @@ def run(
         return 0
     except OSError as error:
         return refuse(Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"), streams)
+
+
+def understood(words: list[str]) -> argparse.Namespace:
+    """The words of a call. What follows `conformance` is for a parser of its own: argparse would take a leading option away."""
+    if words[:1] == ["conformance"]:
+        return argparse.Namespace(command=command_conformance, rest=words[1:])
+    return parser().parse_args(words)
 
 
 def refuse(refused: Refused, streams: Streams) -> int:
@@ -152,9 +159,7 @@ def parser() -> Parser:
     verify = ways.add_parser("verify", parents=[trunk], help="say whether it still holds")
     verify.set_defaults(command=command_proof_verify, commit=None)
 
-    conformance = commands.add_parser("conformance", help="evaluate cases, or drive an implementation over them", add_help=False)
-    conformance.add_argument("rest", nargs=argparse.REMAINDER)
-    conformance.set_defaults(command=command_conformance)
+    commands.add_parser("conformance", help="evaluate cases, or drive an implementation over them")  # see `understood`
     commands.add_parser("demo", help="see discern at work on a small repository").set_defaults(command=command_demo)
     return top
 
@@ -242,7 +247,14 @@ def command_evaluate(options: argparse.Namespace, streams: Streams) -> int:
         from discern.report.text import render
 
         print(
-            render(found.result, colour=streams.colour, verbose=options.verbose, timings=found.timings, root=options.root),
+            render(
+                found.result,
+                colour=streams.colour,
+                verbose=options.verbose,
+                timings=found.timings,
+                root=options.root,
+                trunk=asked(options, streams.environment).trunk,
+            ),
             file=streams.out,
             end="",
         )
@@ -261,7 +273,8 @@ def command_checkpoints(options: argparse.Namespace, streams: Streams) -> int:
     else:
         from discern.report.listing import render_listing
 
-        print(render_listing(found.result, colour=streams.colour), file=streams.out, end="")
+        named = asked(options, streams.environment).trunk
+        print(render_listing(found.result, colour=streams.colour, trunk=named), file=streams.out, end="")
     return 0
 
 
@@ -282,8 +295,8 @@ def command_declare(options: argparse.Namespace, streams: Streams) -> int:
     from discern.text import one_line
 
     if options.format == "json":
-        served = declared.served._asdict()
-        print(dumps({"version": 1, "checkpoint": declared.checkpoint, "verdict": declared.verdict, **served}), file=streams.out)
+        bound = {"definition_hash": declared.served.definition, "subject": declared.served.subject}
+        print(dumps({"version": 1, "checkpoint": declared.checkpoint, "verdict": declared.verdict, **bound}), file=streams.out)
     else:
         print(f"{one_line(declared.checkpoint)}: declared {declared.verdict}", file=streams.out)
     return 0
@@ -332,7 +345,8 @@ def command_conformance(options: argparse.Namespace, streams: Streams) -> int:
     """`discern conformance …` (spec 10)."""
     from discern.conformance.runner import main as conformance
 
-    return conformance(options.rest, sys.stdin, streams.out, streams.err)
+    with open(os.devnull) if sys.stdin is None else nullcontext(sys.stdin) as stdin:
+        return conformance(options.rest, stdin, streams.out, streams.err)
 
 
 def command_demo(_: argparse.Namespace, streams: Streams) -> int:

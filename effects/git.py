@@ -277,6 +277,6 @@ def widen(fd: int) -> None:
 
 
 def advice(words: bytes) -> str:
-    """Git's own complaint and advice in one line, for a person."""
-    text = words.decode("utf-8", "replace")
-    return " ".join(" ".join(line for line in text.splitlines()).split())
+    """Git's own complaint and advice in one line, for a person, without the `fatal: ` that Git says before it."""
+    lines = words.decode("utf-8", "replace").splitlines()
+    return " ".join(" ".join(line.removeprefix("fatal: ") for line in lines).split())

@@ -222,4 +222,4 @@ def test_without_git_there_is_one_clear_line(tmp_path, monkeypatch):
 
 def test_git_words_become_one_line():
     """spec 9.1: Git's own complaint and advice, for a person."""
-    assert door.advice(b"fatal: no\n\n  do:\n\tthis \xff\n") == "fatal: no do: this \N{REPLACEMENT CHARACTER}"
+    assert door.advice(b"fatal: no\n\n  do:\n\tthis \xff\n") == "no do: this \N{REPLACEMENT CHARACTER}"

@@ -72,7 +72,7 @@ def test_questions_come_first_then_advice_then_drops_then_one_line():
     ]
     assert heads[-1] == said[-1]
     assert said[-1].startswith("blocked: 1 open question, 1 declared met, 1 advice, 1 undecided, 1 drop, 1 quiet (")
-    assert "    lost  trigger_content_unavailable (file_limit)" in said
+    assert "    stop  lost  trigger_content_unavailable (file_limit)" in said
     assert "        b is too large" in said
 
 
@@ -146,6 +146,30 @@ def test_an_answered_question_is_short():
     assert "    src/a.py" in lines(ask, verbose=True)
 
 
+@pytest.mark.parametrize(("state", "tone"), [("declared_met", "32"), ("declared_unmet", "33"), ("awaiting", "1;31")])
+def test_an_answered_question_does_not_alarm(state, tone):
+    """spec 9.1: only a question that is open is told in red."""
+    assert lines(judged(state=state), colour=True)[0].startswith(f"\x1b[{tone}mstop\x1b[0m  ")
+
+
+@pytest.mark.parametrize(
+    ("length", "more", "rest"),
+    [
+        (20, {}, None),
+        (21, {}, "    … and 1 more line"),
+        (22, {"question_file": "docs/q.md"}, "    … and 2 more lines in docs/q.md"),
+    ],
+)
+def test_a_long_question_is_cut(length, more, rest):
+    """spec 9.1: twenty lines of a text of the policy, the rest counted and, where it is a file, named; all on request."""
+    long = "\n".join(f"line {number}" for number in range(length))
+    said = lines(judged(question=long, **more))
+    assert sum(line.startswith("    line ") for line in said) == 20
+    assert [line for line in said if "more line" in line] == ([rest] if rest else [])
+    assert sum(line.startswith("    line ") for line in lines(judged(question="?", teach=long))) == 20
+    assert sum(line.startswith("    line ") for line in lines(judged(question=long, teach=long), verbose=True)) == 2 * length
+
+
 def test_an_answer_that_cannot_be_bound_is_not_offered():
     """spec 7.2: without a subject no declaration can be bound."""
     said = lines(judged(subject=None))
@@ -190,22 +214,25 @@ def test_an_indeterminate_stop_is_asked_with_the_reason():
 
 
 def test_the_same_loss_is_told_once():
-    """spec 9.1: checkpoints that lost the same thing stand in one line; another reason or account is another line."""
+    """spec 9.1: checkpoints that lost the same thing stand in one line; another mode, reason or account is another line."""
     large, other = "b is too large", "c is too large"
     drops = (
         dropped("one", detail="file_limit", account=large),
         dropped("two", detail="file_limit", account=other),
         dropped("three", detail="file_limit", account=large),
         dropped("four", detail="line_limit", account=large),
+        dropped("five", detail="file_limit", account=large, mode="advise"),
     )
     said = lines(drops=drops)
-    assert said[:7] == [
+    assert said[:9] == [
         "could not be judged",
-        "    one, three  trigger_content_unavailable (file_limit)",
+        "    stop  one, three  trigger_content_unavailable (file_limit)",
         "        b is too large",
-        "    two  trigger_content_unavailable (file_limit)",
+        "    stop  two  trigger_content_unavailable (file_limit)",
         "        c is too large",
-        "    four  trigger_content_unavailable (line_limit)",
+        "    stop  four  trigger_content_unavailable (line_limit)",
+        "        b is too large",
+        "    advise  five  trigger_content_unavailable (file_limit)",
         "        b is too large",
     ]
 
@@ -216,7 +243,7 @@ def test_an_indeterminate_advice_only_discloses_its_drop():
     told = dropped("lost", "when_timeout", account=drop.account, mode="advise")
     said = lines(judged("lost", "indeterminate", mode="advise", drop=drop), drops=(told,))
     assert "    Is it well?" not in said
-    assert said[:3] == ["could not be judged", "    lost  when_timeout", "        it ran for more than 10 s"]
+    assert said[:3] == ["could not be judged", "    advise  lost  when_timeout", "        it ran for more than 10 s"]
 
 
 def test_a_lost_subject_is_told_beside_an_indeterminate_stop():
@@ -226,7 +253,7 @@ def test_a_lost_subject_is_told_beside_an_indeterminate_stop():
         dropped("lost", "when_timeout", account=drop.account),
         dropped("lost", "subject_unavailable", account="a is a folder"),
     )
-    assert "    lost  subject_unavailable" in lines(judged("lost", "indeterminate", drop=drop, subject=None), drops=drops)
+    assert "    stop  lost  subject_unavailable" in lines(judged("lost", "indeterminate", drop=drop, subject=None), drops=drops)
 
 
 def test_the_steps_answer_why_a_rule_did_not_fire():
@@ -253,6 +280,42 @@ def test_quiet_checkpoints_are_only_counted():
     assert said == [f"not blocked: 2 quiet (working tree on {HEAD[:10]}, since its merge-base with refs/heads/main, {BASE[:10]})"]
 
 
+@pytest.mark.parametrize(
+    ("drops", "verdict"),
+    [
+        ((dropped("a"),), "not blocked, but 1 could not be judged (--fail-on drops makes it block): 1 drop, 1 quiet"),
+        (
+            (dropped("a"), dropped(None, "question_store_unreadable")),
+            "not blocked, but 2 could not be judged (--fail-on drops makes them block): 2 drops, 1 quiet",
+        ),
+    ],
+)
+def test_what_could_not_be_judged_never_sounds_green(drops, verdict):
+    """spec 9.1: by default a drop does not block; the last line says so and how it would."""
+    quiet = judged("b", "vetoed", veto=Veto("kinds"))
+    assert lines(quiet, drops=drops)[-1].startswith(f"{verdict} (working tree on ")
+    assert lines(quiet, drops=drops, colour=True)[-1].startswith("\x1b[33mnot blocked, but")
+    assert lines(quiet, drops=drops, blocking=True)[-1].startswith("blocked: ")
+    assert lines(quiet, colour=True)[-1].startswith("\x1b[32mnot blocked\x1b[0m: ")
+    assert lines(judged("c", "undecided"), colour=True)[-1].startswith("\x1b[33mnot blocked\x1b[0m: ")
+
+
+@pytest.mark.parametrize(
+    ("trunk", "named", "words"),
+    [
+        ("refs/heads/main", "main", "its merge-base with refs/heads/main, "),
+        (None, "HEAD~1", "its merge-base with HEAD~1, "),
+        (None, "a\x1b", "its merge-base with a\\x1b, "),
+        (None, None, "its merge-base "),
+    ],
+)
+def test_what_the_change_is_compared_with_is_named(trunk, named, words):
+    """spec 1.1, 9.1: the trunk's full name, else the name the user gave, else no name."""
+    end = f"(working tree on {HEAD[:10]}, since {words}{BASE[:10]})\n"
+    assert text.render(result(trunk=trunk), trunk=named).endswith(end)
+    assert listing.render_listing(result(trunk=trunk), trunk=named).endswith(end)
+
+
 def test_other_merge_bases_are_named():
     """spec 1.1: with several best common ancestors the text output says so and names the others."""
     said = lines(judged(), other_bases=(OTHER,))
@@ -268,7 +331,8 @@ def test_nothing_changed_is_said():
 def test_no_policy_is_said():
     """spec 1.3: without checkpoints at the merge-base the report says so and why the branch's own do not count."""
     said = lines()
-    assert said[0] == f"The merge-base {BASE[:10]} has no checkpoints, so nothing is asked."
+    file = "discern.toml is not there, or has no `[checkpoints.<id>]` table"
+    assert said[0] == f"At the merge-base {BASE[:10]} {file}, so nothing is asked."
     assert said[-1].startswith("not blocked: nothing to ask (")
 
 
@@ -281,7 +345,10 @@ def test_no_merge_base_is_said():
         head=None,
     )
     assert said[:3] == ["could not be judged", "    policy  merge_base_unresolved", "        fetch the full history"]
-    assert said[-1] == "not blocked: 1 drop (working tree on an unborn branch, no merge-base)"
+    assert said[-1] == (
+        "not blocked, but nothing could be judged (--fail-on drops makes it block): 1 drop"
+        " (working tree on an unborn branch, no merge-base)"
+    )
 
 
 def test_times_are_shown_on_request():
@@ -401,6 +468,7 @@ def test_the_listing_previews_each_checkpoint_and_tells_bad_entries():
             judged("cmd", "undecided", when="./check.sh"),
             judged("small", "vetoed", mode="advise", veto=Veto("min_changed_files"), min_changed_files=25),
             judged("all"),
+            judged("far", "vetoed", veto=Veto("empty_matched_set"), paths=("far/",)),
             drops=(bad,),
         )
     )
@@ -421,9 +489,13 @@ def test_the_listing_previews_each_checkpoint_and_tells_bad_entries():
         "    fires for every change",
         "    asks: Is it well?",
         "",
+        "stop  far  vetoed: no changed file matches",
+        "    looks only at far/",
+        "    asks: Is it well?",
+        "",
         "could not be judged",
-        "    broken  checkpoint_definition_invalid",
+        "    advise  broken  checkpoint_definition_invalid",
         "        colour: no such field",
         "",
-        f"4 checkpoints (working tree on {HEAD[:10]}, since its merge-base with refs/heads/main, {BASE[:10]})",
+        f"5 checkpoints (working tree on {HEAD[:10]}, since its merge-base with refs/heads/main, {BASE[:10]})",
     ]

@@ -9,14 +9,17 @@ from discern.report.summaries import summary
 from discern.report.text import Paint, compared, counted, indented, notes, outcome_words, painter, shown_id, tell_drops
 
 
-def render_listing(result: Result, *, colour: bool = False) -> str:
-    """The listing of a result that a read-only run came to, ended by a newline; nothing in it can harm a terminal."""
+def render_listing(result: Result, *, colour: bool = False, trunk: str | None = None) -> str:
+    """The listing of a result that a read-only run came to, ended by a newline; nothing in it can harm a terminal.
+
+    `trunk` is the one the user named, told where it is no branch.
+    """
     paint = painter(colour)
     sections = [
         *(_entry(judgement, paint) for judgement in result.checkpoints),
         tell_drops(result.drops, paint),
         notes(result),
-        [f"{_count(result)} ({compared(result)})"],
+        [f"{_count(result)} ({compared(result, trunk)})"],
     ]
     return "\n".join("".join(f"{line}\n" for line in section) for section in sections if section)
 

@@ -9,9 +9,10 @@ from typing import Final
 from discern.documents import serves
 from discern.outcomes import DropRecord, Evaluation, Judgement, Result, Step
 from discern.text import one_line
-from discern.vocabulary import State, VetoName
+from discern.vocabulary import CHECKPOINT_FIELD_ROLES, State, VetoName
 
 FILES_SHOWN: Final = 10  # matched files of one checkpoint, unless everything is asked for
+LINES_SHOWN: Final = 20  # of a question or what teaches, likewise
 ID_WIDTH: Final = 30  # columns kept for ids in the trace; a longer one pushes its line to the right
 OID_SHOWN: Final = 10  # hex digits
 UNMET: Final = '--unmet --why "…"'
@@ -21,6 +22,7 @@ Timings = Sequence[tuple[str, float]]  # what took time, and seconds
 
 _TONES: Final = {"stop": "1;31", "advice": "33", "strong": "1", "quiet": "2", "good": "32"}
 _OPEN: Final[tuple[State, ...]] = ("awaiting", "reopened", "unknown")
+_ANSWERED: Final[dict[State, str]] = {"declared_met": "good", "declared_unmet": "advice"}  # and the tone of it
 
 STATE_WORDS: Final[dict[State, str]] = {
     "none": "",
@@ -49,12 +51,18 @@ VETO_WORDS: Final[dict[VetoName, str]] = {
 
 
 def render(
-    result: Result, *, colour: bool = False, verbose: bool = False, timings: Timings | None = None, root: str | None = None
+    result: Result,
+    *,
+    colour: bool = False,
+    verbose: bool = False,
+    timings: Timings | None = None,
+    root: str | None = None,
+    trunk: str | None = None,
 ) -> str:
     """The whole report, ended by a newline; nothing in it can harm a terminal.
 
-    `verbose` adds every matched file, the steps of every checkpoint, and the times if there are any. `root` is the `--root` the
-    user gave: the commands to copy name it again.
+    `verbose` adds every line and matched file, the steps of every checkpoint, and the times if there are any. `root` is the
+    `--root` the user gave: the commands to copy name it again. `trunk` is the one they named, told where it is no branch.
     """
     paint = painter(colour)
     served = [judgement for judgement in result.checkpoints if serves(judgement)]
@@ -70,7 +78,7 @@ def render(
         notes(result),
         _trace(result.checkpoints, paint) if verbose else [],
         _times(timings or ()) if verbose else [],
-        [_closing(result, drops, paint)],
+        [f"{_closing(result, drops, paint)} ({compared(result, trunk)})"],
     ]
     return "\n".join("".join(f"{line}\n" for line in section) for section in sections if section)
 
@@ -94,7 +102,8 @@ def outcome_words(evaluation: Evaluation) -> str:
     """What came of one definition, and why."""
     match evaluation.outcome:
         case "vetoed" if evaluation.veto is not None:
-            return f"vetoed by {evaluation.veto.by}: {VETO_WORDS[evaluation.veto.by]}"
+            by = f" by {evaluation.veto.by}" if evaluation.veto.by in CHECKPOINT_FIELD_ROLES else ""
+            return f"vetoed{by}: {VETO_WORDS[evaluation.veto.by]}"
         case "passed":
             return "passed: its command said no"
         case "undecided":
@@ -111,16 +120,21 @@ def shown_id(ident: str) -> str:
 
 
 def tell_drops(drops: Sequence[DropRecord], paint: Paint) -> list[str]:
-    """What could not be judged, and why: checkpoints that lost the same thing are told together."""
+    """What could not be judged, and why: checkpoints of a mode that lost the same thing are told together."""
     if not drops:
         return []
     from discern.grouping import grouped
 
     lines = [paint("advice", "could not be judged")]
-    for (reason, account), alike in grouped(lambda drop: (_reason(drop.reason, drop.detail), drop.account), drops).items():
+    for (mode, reason, account), alike in grouped(_loss, drops).items():
         names = ("policy" if drop.checkpoint is None else shown_id(drop.checkpoint) for drop in alike)
-        lines += [f"    {', '.join(paint('strong', name) for name in names)}  {reason}", *indented(account, 8)]
+        lines += [f"    {mode}{', '.join(paint('strong', name) for name in names)}  {reason}", *indented(account, 8)]
     return lines
+
+
+def _loss(drop: DropRecord) -> tuple[str, str, str]:
+    mode = "" if drop.mode is None else f"{drop.mode}  "
+    return mode, _reason(drop.reason, drop.detail), drop.account
 
 
 def _reason(reason: str, detail: str | None) -> str:
@@ -129,23 +143,31 @@ def _reason(reason: str, detail: str | None) -> str:
 
 def _question(judgement: Judgement, verbose: bool, paint: Paint) -> list[str]:
     definition, evaluation, state = judgement.definition, judgement.evaluation, judgement.state
-    head = paint("stop", "stop") if definition.mode == "stop" else paint("advice", "advice")
+    head = paint(_ANSWERED.get(state, "stop"), "stop") if definition.mode == "stop" else paint("advice", "advice")
     words = STATE_WORDS[state] if judgement.rationale is None else f"{STATE_WORDS[state]}: {one_line(judgement.rationale)}"
     lines = ["  ".join(part for part in (head, paint("strong", shown_id(definition.id)), words) if part)]
     if evaluation.drop is not None:
         lines.append(f"    could not be decided, so it is asked: {_reason(evaluation.drop.reason, evaluation.drop.detail)}")
         lines += indented(evaluation.drop.account, 8)
-    question = indented(definition.question)
     # What has its answer is kept short: it was read once.
-    settled = definition.mode == "stop" and state not in (*_OPEN, "none") and not verbose
-    if settled:
-        return lines + question[:1]
-    lines += question
+    if state in _ANSWERED and not verbose:
+        return lines + indented(definition.question)[:1]
+    lines += _text(definition.question, verbose, definition.question_file)
     if definition.teach:
-        lines += ["", *indented(definition.teach)]
+        lines += ["", *_text(definition.teach, verbose)]
     if definition.reference:
         lines += ["", *indented(f"See {definition.reference}")]
     return [*lines, "", *_files(evaluation, verbose, paint)]
+
+
+def _text(text: str, verbose: bool, file: str | None = None) -> list[str]:
+    """A text of the policy, cut unless everything is asked for; `file` is where the rest of it can be read."""
+    lines = indented(text)
+    rest = 0 if verbose else len(lines) - LINES_SHOWN
+    if rest <= 0:
+        return lines
+    where = "" if file is None else f" in {one_line(file)}"
+    return [*lines[:LINES_SHOWN], f"    … and {counted(rest, 'more line')}{where}"]
 
 
 def _files(evaluation: Evaluation, verbose: bool, paint: Paint) -> list[str]:
@@ -208,7 +230,7 @@ def notes(result: Result) -> list[str]:
         lines.append(f"Nothing has changed since the merge-base{base}.")
     if not result.checkpoints and not result.drops:
         lines += [
-            f"The merge-base{base} has no checkpoints, so nothing is asked.",
+            f"At the merge-base{base} discern.toml is not there, or has no `[checkpoints.<id>]` table, so nothing is asked.",
             "A checkpoint counts from the commit on that brings its discern.toml to the trunk.",
         ]
     return lines
@@ -253,8 +275,18 @@ def _closing(result: Result, drops: Sequence[DropRecord], paint: Paint) -> str:
     }
     plural = ("open question", "drop")
     said = [counted(n, name) if name in plural else f"{n} {name}" for name, n in tallies.items() if n] or ["nothing to ask"]
-    verdict = paint("stop", "blocked") if result.blocking else paint("good", "not blocked")
-    return f"{verdict}: {', '.join(said)} ({compared(result)})"
+    return f"{_verdict(result, len(drops), kinds['undecided'], paint)}: {', '.join(said)}"
+
+
+def _verdict(result: Result, drops: int, undecided: int, paint: Paint) -> str:
+    """Whether the run is to fail; what was not judged never sounds as if it had been."""
+    if result.blocking:
+        return paint("stop", "blocked")
+    if not drops:
+        return paint("advice" if undecided else "good", "not blocked")
+    without_policy = not result.checkpoints and any(drop.checkpoint is None for drop in result.drops)
+    lost = "nothing could be judged" if without_policy else f"{drops} could not be judged"
+    return f"{paint('advice', f'not blocked, but {lost}')} (--fail-on drops makes {'it' if drops == 1 else 'them'} block)"
 
 
 def _kind(judgement: Judgement) -> str:
@@ -265,11 +297,12 @@ def _kind(judgement: Judgement) -> str:
     return {"undecided": "undecided", "vetoed": "quiet", "passed": "quiet"}.get(judgement.evaluation.outcome, "dropped")
 
 
-def compared(result: Result) -> str:
-    """What was compared with what, in a few words."""
+def compared(result: Result, named: str | None = None) -> str:
+    """What was compared with what, in a few words. `named` is the trunk as the user gave it."""
     head = "an unborn branch" if result.head is None else result.head[:OID_SHOWN]
     what = f"commit {head}" if result.candidate == "commit" else f"working tree on {head}"
     if result.policy_commit is None:
         return f"{what}, no merge-base"
-    trunk = "" if result.trunk is None else f" with {one_line(result.trunk)}"
-    return f"{what}, since its merge-base{trunk}, {result.policy_commit[:OID_SHOWN]}"
+    trunk = result.trunk or named
+    where = "" if trunk is None else f" with {one_line(trunk)},"
+    return f"{what}, since its merge-base{where} {result.policy_commit[:OID_SHOWN]}"
