@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,16 @@ import pytest
 from tests.repositories import EVERYTHING, Repo, begin
 
 Start = Callable[..., Repo]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_take_their_course() -> Iterator[None]:
+    """Started in the background or by nohup, the tests would ignore signals, and so would every process that they start."""
+    courses = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, course) for number, course in courses.items()}
+    yield
+    for number, course in before.items():
+        signal.signal(number, course)
 
 
 @pytest.fixture
