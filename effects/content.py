@@ -61,9 +61,30 @@ class Collector:
         self._attributes = attributes
         self._budget = Budget()
         self._counting = COUNTING_LIMIT
+        self._failed = False
 
     def collect(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> dict[int, FileFacts]:
-        """The facts of every wanted file, by its index."""
+        """The facts of every wanted file, by its index.
+
+        An object that is not there (a partial clone, a damaged one) ends Git's answer for all: then once more, without its file.
+        """
+        facts = self._collect(changes, wanted)
+        gone = self._gone(changes, wanted) if self._failed else set()
+        if not gone:
+            return facts
+        rest = (change._replace(trouble="unreadable") if index in gone else change for index, change in enumerate(changes))
+        again = Collector(self._git, self._sealed, self._objects, self._worktree, self._attributes)
+        return again._collect(tuple(rest), wanted)
+
+    def _gone(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> set[int]:
+        """The files one of whose sides is not in the repository."""
+        sides = [
+            (index, side.oid) for index in wanted for side in (changes[index].base, changes[index].current) if side is not None
+        ]
+        sizes = self._objects.sizes([oid for _, oid in sides])
+        return {index for (index, _), size in zip(sides, sizes, strict=True) if size is None}
+
+    def _collect(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> dict[int, FileFacts]:
         facts: dict[int, FileFacts] = {}
         compared: dict[int, Change] = {}
         for index in wanted:
@@ -85,7 +106,9 @@ class Collector:
             elif index in read:
                 facts[index] = self._tracked(index, stream)
         stream.stop()
-        rows = {key: count for question in counts for key, count in (parse_counts(self._git.wait(question).output) or {}).items()}
+        answers = [self._git.wait(question) for question in counts]
+        self._failed = stream.failed or not all(answer.ok for answer in answers)
+        rows = {key: count for answer in answers for key, count in (parse_counts(answer.output) or {}).items()}
         facts |= {index: self._counted(index, rows) for index in counted}
         self._doubt_big(compared, facts)
         return facts
@@ -209,6 +232,7 @@ class Stream:
         self._last = (-1, 0)  # the file of the section before, and what it cost so far
         self._waiting: deque[Section] = deque()
         self._counts: dict[tuple[int, str], Count] | None = None
+        self.failed = False  # Git ended before its time, and not by us
         self._question = self._ask(read, "--numstat")
 
     def counts(self) -> dict[tuple[int, str], Count]:
@@ -274,6 +298,7 @@ class Stream:
             self._git.pump()
             return True
         stalled = self._reader.stalled
+        self.failed |= not (self._question.answer.ok or self._question.answer.stopped)
         if not self._question.answer.stopped or stalled is not None:
             self._reader.end()
         self._sift()

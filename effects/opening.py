@@ -16,19 +16,28 @@ from discern.effects.view import Listings, start
 
 
 class Opening:
-    """An evaluation's door to Git, open until the end of a `with`. `found` is what was asked first, or why there is nothing."""
+    """An evaluation's door to Git, open for the time of a `with`. `found` is what was asked first, or why there is nothing."""
+
+    found: Ground | Refused
 
     def __init__(self, asked: Asked, environment: Mapping[str, str]) -> None:
         self.asked = asked
         self.git = Git(environment)
-        self._closed = False
-        self.found = self._find(asked)
+        self._sealed: Sealed | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.found = self._find(self.asked)
+        except BaseException:  # a signal, say: nothing is left running or lying about
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
     def _find(self, asked: Asked) -> Ground | Refused:
-        try:
-            found = open_repository(self.git, asked)
-        except OSError as error:
-            return Refused(f"git cannot be started: {error.strerror}; install Git and put it on PATH")
+        found = open_repository(self.git, asked)
         if isinstance(found, Refused):
             return found
         repository, bases = found
@@ -37,23 +46,17 @@ class Opening:
                 f"{asked.trunk_source} {bases.named}: no branch of that name here, and nothing that Git resolves to a commit"
             )
         try:
-            sealed = seal(self.git, repository)
+            self._sealed = seal(self.git, repository)
         except OSError as error:
             return Refused(f"no temporary directory can be made: {error.strerror}; set TMPDIR to one that can be written")
-        return Ground(self.git, repository, bases, sealed, asked)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+        return Ground(self.git, repository, bases, self._sealed, asked)
 
     def close(self) -> None:
         """No more questions: every process of Git's ends, and what was written aside goes (spec 8.6)."""
         self.git.close()
-        if isinstance(self.found, Ground) and not self._closed:
-            self._closed = True
-            self.found.sealed.place.remove()
+        if self._sealed is not None:
+            self._sealed.place.remove()
+            self._sealed = None
 
 
 class Ground:

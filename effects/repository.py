@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from discern.effects.git import QUIET, Git, Refused, Setting, advice, repository_environment
 
+ORIGIN = "refs/remotes/origin/"
+ORIGIN_HEAD = ORIGIN + "HEAD"
 DEFAULT_TRUNKS = ("main", "master")
 REF_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 FORMAT = ("--path-format=absolute",)
@@ -72,30 +74,39 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
         return Refused(f"--root {directory}: there is no such directory; name one inside a Git working tree")
     plain = repository_environment(git.ambient)
     here = Setting(directory, plain | {"LC_ALL": "C"}, QUIET)
-    trunks = trunks_of(git, here, asked.trunk)
+    try:
+        trunks = trunks_of(git, here, asked.trunk)
+    except OSError as error:
+        return Refused(f"git cannot be started: {error.strerror}; install Git and put it on PATH")
     if isinstance(trunks, Refused):
         return trunks
     head = commit_named(git, here, asked.commit) if asked.commit is not None else None
     if asked.commit is not None and head is None:
         return Refused(f"--commit {asked.commit}: Git resolves this to no commit; give a branch, a tag or an object id")
-    answer = git.wait(
-        git.ask(here, "rev-parse", *FORMAT, *PLACES, head or "HEAD", *(f"{trunk.commit}...{head or 'HEAD'}" for trunk in trunks))
-    )
+    pairs = [f"{trunk.commit}...{head or 'HEAD'}" for trunk in trunks]
+    answer = git.wait(git.ask(here, "rev-parse", *FORMAT, *PLACES, head or "HEAD", *pairs))
     lines = answer.output.split(b"\n")[:-1]
     if len(lines) < len(PLACES):
         return Refused(f"not a Git working tree that can be evaluated: {advice(answer.words)}")
+    repository, rest = located(git, here, lines, with_prefix=asked.root is not None)
+    head = rest[0].decode() if rest and is_oid(rest[0]) else None
+    name = forgotten(repository.common_directory, trunks) if asked.trunk is None else None
+    if name is not None and (bases := with_trunk(git, repository, head, name)).trunk is not None:
+        return repository, bases
+    return repository, chosen(git, repository, head, asked.trunk, trunks, rest[1:])
+
+
+def located(git: Git, here: Setting, lines: list[bytes], *, with_prefix: bool) -> tuple[Repository, list[bytes]]:
+    """What the answers to PLACES say, and the lines behind them."""
     found, rest = lines[: len(PLACES)], lines[len(PLACES) :]
     if not all(is_oid(line.removeprefix(b"^")) or line == b"HEAD" for line in rest):
         # A path with a line end in it: each is asked for alone.
         found = [git.wait(git.ask(here, "rev-parse", *FORMAT, place)).output[:-1] for place in PLACES]
         rest = rest[sum(line.count(b"\n") for line in found) :]
     top, git_directory, common, prefix, object_format, shallow = map(os.fsdecode, found)
-    at_top = Setting(top, plain, QUIET)
-    repository = Repository(
-        at_top, top, git_directory, common, prefix if asked.root is not None else "", object_format, shallow == "true"
-    )
-    head_commit = rest[0].decode() if rest and is_oid(rest[0]) else None
-    return repository, chosen(git, repository, head_commit, asked.trunk, trunks, rest[1:])
+    at_top = Setting(top, repository_environment(git.ambient), QUIET)
+    prefix = prefix if with_prefix else ""
+    return Repository(at_top, top, git_directory, common, prefix, object_format, shallow == "true"), rest
 
 
 def with_trunk(git: Git, repository: Repository, head: str | None, name: str) -> Bases:
@@ -113,7 +124,8 @@ def commit_named(git: Git, setting: Setting, name: str) -> str | None:
     """The commit that Git resolves a name to, if it does."""
     if not name or name.startswith("-") or "\0" in name:
         return None
-    answer = git.wait(git.ask(setting, "rev-parse", "--verify", "-q", "--end-of-options", name + "^{commit}"))
+    peeled = name if name.startswith(":/") else name + "^{commit}"  # a search takes all that follows for its text
+    answer = git.wait(git.ask(setting, "rev-parse", "--verify", "-q", "--end-of-options", peeled))
     oid = answer.output.strip()
     return oid.decode() if answer.ok and is_oid(oid) else None
 
@@ -146,17 +158,28 @@ def trunks_of(git: Git, setting: Setting, name: str | None) -> list[Trunk] | Ref
 
 def trunks_found(git: Git, setting: Setting) -> list[Trunk] | Refused:
     """The branch that origin/HEAD points to, else the first of main and master that is anywhere: local first, then origin's."""
-    refs = existing(git, setting, ["refs/remotes/origin/HEAD", *(ref for name in DEFAULT_TRUNKS for ref in places(name))])
+    refs = existing(git, setting, [ORIGIN_HEAD, *(ref for name in DEFAULT_TRUNKS for ref in places(name))])
     if isinstance(refs, Refused):
         return refs
-    target = refs.get("refs/remotes/origin/HEAD", ("", ""))[1]
-    if target.startswith("refs/remotes/origin/"):
-        name = target.removeprefix("refs/remotes/origin/")
+    target = refs.get(ORIGIN_HEAD, ("", ""))[1]
+    if target.startswith(ORIGIN):
+        name = target.removeprefix(ORIGIN)
         if name not in DEFAULT_TRUNKS and not isinstance(more := existing(git, setting, places(name)), Refused):
             refs |= more
         if found := pick(refs, name):
             return found
     return next((found for name in DEFAULT_TRUNKS if (found := pick(refs, name))), [])
+
+
+def forgotten(common_directory: str, trunks: list[Trunk]) -> str | None:
+    """The branch that origin/HEAD points to, if it is no trunk that was found: Git tells of no such ref once origin's is gone."""
+    try:
+        with open(f"{common_directory}/{ORIGIN_HEAD}", "rb") as file:
+            target = os.fsdecode(file.read(4096).strip())
+    except OSError:
+        return None
+    name = target.removeprefix(f"ref: {ORIGIN}")
+    return None if name == target or any(trunk.ref in places(name) for trunk in trunks) else name
 
 
 def trunks_named(git: Git, setting: Setting, name: str) -> list[Trunk] | Refused:
@@ -170,11 +193,10 @@ def trunks_named(git: Git, setting: Setting, name: str) -> list[Trunk] | Refused
     if found := pick(refs, name):
         return found
     if f"refs/tags/{name}" in refs and not is_oid(name.encode()):
-        return []
+        remote = f"refs/remotes/{name}"  # the tag aside, what Git would look for next
+        return [Trunk(remote, refs[remote][0])] if remote in refs else []
     commit = commit_named(git, setting, name)
-    ref = next(
-        (ref for ref in reversed(others) if ref in refs and refs[ref][0] == commit), name if name.startswith("refs/") else None
-    )
+    ref = next((ref for ref in reversed(others) if ref in refs and (ref == name or refs[ref][0] == commit)), None)
     return [Trunk(ref, commit)] if commit is not None else []
 
 

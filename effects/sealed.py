@@ -24,6 +24,7 @@ CONFIG = """[core]
 \tbigFileThreshold = {big}
 \tattributesFile = {null}
 {extension}"""
+PURPOSE = "sealed"
 SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
@@ -38,6 +39,11 @@ class Sealed(NamedTuple):
     def directory(self) -> str:
         """Where it lies."""
         return self.place.path
+
+    def below(self, top: str) -> bytes:
+        """Where it lies below a directory, with its slash; what no path begins with if it lies elsewhere."""
+        place, top = os.path.realpath(self.directory), top.rstrip("/") + "/"
+        return os.fsencode(place[len(top) :]) + b"/" if place.startswith(top) else b"\0"
 
     @property
     def comparing(self) -> Setting:
@@ -94,9 +100,9 @@ def blob_id(body: bytes, object_format: str) -> str:
 
 def seal(git: Git, repository: Repository) -> Sealed:
     """Make the directory, which its `place` removes. Raises OSError if no temporary directory can be written."""
-    parent, prefix = temporary_directory(git.ambient), f"discern-sealed-{os.geteuid()}-"
-    private.sweep(parent, prefix)  # it holds what changed files hold: none outlives a killed run for long
-    place = private.make(parent, prefix)
+    parent = temporary_directory(git.ambient)
+    private.sweep(parent, PURPOSE)  # it holds what changed files hold: none outlives a killed run for long
+    place = private.make(parent, PURPOSE)
     directory = place.path
     sha256 = repository.object_format == "sha256"
     os.makedirs(directory + "/objects/info")
@@ -116,7 +122,9 @@ def seal(git: Git, repository: Repository) -> Sealed:
 
 def temporary_directory(environment: Mapping[str, str]) -> str:
     """Where throw-away files go. The module `tempfile` says the same for more than all other imports here together."""
-    return next((path for path in (environment.get("TMPDIR"), "/tmp", "/var/tmp") if path and os.path.isdir(path)), os.getcwd())  # noqa: S108
+    named = environment.get("TMPDIR")
+    places = (os.path.abspath(named) if named else "", "/tmp", "/var/tmp")  # noqa: S108 - what is made there is private
+    return next(filter(os.path.isdir, places), os.getcwd())
 
 
 def quoted(path: bytes) -> bytes:
@@ -125,7 +133,7 @@ def quoted(path: bytes) -> bytes:
 
 
 TREE = "40000"
-MODES = {mode.encode(): mode for mode in ("100644", "100755", "100664", "120000", "160000", TREE)}
+MODES = {mode.encode(): mode for mode in ("100644", "100755", "120000", "160000", TREE)}
 ASKED_AT_ONCE = 256  # questions: short enough together never to fill a pipe while the answers are still unread
 
 
@@ -233,5 +241,13 @@ def parse_tree(body: bytes, oid_bytes: int) -> dict[bytes, Entry]:
         at = end + 1 + oid_bytes
         if at > len(body):
             break
-        entries[name] = Entry(MODES.get(mode) or mode.decode("ascii", "replace"), body[end + 1 : at].hex())
+        entries[name] = Entry(MODES.get(mode) or canonical_mode(mode), body[end + 1 : at].hex())
     return entries
+
+
+def canonical_mode(mode: bytes) -> str:
+    """A mode that old Gits wrote, as Git reads it today."""
+    text = mode.decode("ascii", "replace")
+    if not text.startswith("100"):
+        return text
+    return "100755" if text[3:4] in ("1", "3", "5", "7") else "100644"

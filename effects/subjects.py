@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from discern.effects.git import Git
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, blob_id
-from discern.effects.view import LINK, Change, hash_files, keeps_modes
+from discern.effects.storing import hash_files, keeps_modes
+from discern.effects.view import LINK, Change
 from discern.effects.worktree import Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT
 

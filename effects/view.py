@@ -16,6 +16,7 @@ from discern.effects.git import Git, Question, Setting
 from discern.effects.gitlinks import checked_out
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, Sealed, blob_id, quoted
+from discern.effects.storing import add_files, hash_files, keeps_modes
 from discern.effects.worktree import Absent, Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT, FileReason, Kind
 
@@ -30,9 +31,8 @@ RAW = (
     "--no-abbrev",
     "--ignore-submodules=dirty",
 )
-HASHING = ("-c", "core.safecrlf=false", "-c", "core.looseCompression=0", "-c", "core.bigFileThreshold=512m")
 GITLINK, LINK = "160000", "120000"
-ATTEMPTS = 3  # at hashing dirty files, when one of them vanishes under Git's hands
+LOOKED_INTO = 8 << 20  # bytes of a dirty file that are searched for line ends of two characters
 
 
 class Row(NamedTuple):
@@ -122,9 +122,12 @@ def changes(
     if listings.marks is not None:
         room = Enumeration(git, repository, sealed, objects, policy_tree, found)
         with Worktree(repository.top) as worktree:
+            if answers[1].words:  # Git passes over what it may not look at, and only says so
+                room.miss_nothing(worktree)
             room.look_at(worktree, rows[1], listings.marks.hidden, {row.path for row in rows[0] if row.letter == "U"})
-        for path in listings.marks.untracked:
-            found.setdefault(path.rstrip(b"/"), Change(path.rstrip(b"/"), "added", None, None, untracked=True))
+        own = sealed.below(repository.top)  # the temporary directory may lie in the working tree
+        for path in (path.rstrip(b"/") for path in listings.marks.untracked if not path.startswith(own)):
+            found.setdefault(path, Change(path, "added", None, None, untracked=True))
     cut = len(os.fsencode(repository.prefix))
     return tuple(sorted((change._replace(path=change.path[cut:]) for change in found.values()), key=lambda change: change.path))
 
@@ -135,6 +138,7 @@ class Candidate(NamedTuple):
     path: bytes
     stored: Entry | None
     mode: str
+    listed: bool = False  # Git itself says that it may differ
 
 
 class Enumeration:
@@ -145,24 +149,39 @@ class Enumeration:
     ) -> None:
         self._git, self._repository, self._sealed, self._objects = git, repository, sealed, objects
         self._policy_tree = policy_tree
+        self._index_matters = False  # to what a dirty file would be stored as
         self._found = found
 
     def look_at(
         self, worktree: Worktree, rows: Iterable[Row], hidden: Iterable[tuple[str, bytes]], staged_unmerged: set[bytes]
     ) -> None:
         """Work in the files that may differ: those Git names, those its index flags hide, and unmerged ones (spec 4.1, 4.2)."""
-        rows = list(rows)
+        rows, hidden = list(rows), list(hidden)
         unmerged = staged_unmerged | {row.path for row in rows if row.letter == "U"}
         dirty: dict[bytes, Candidate] = {}
+        off_disk = [row.path for row in rows if row.letter == "D"] + [path for _, path in hidden]
+        self._index_matters = any(path.endswith(b".gitattributes") for path in off_disk)
         self._gone([row for row in rows if row.letter == "D" and row.path not in unmerged])
         for row in rows:
             if row.letter != "D" and row.path not in unmerged:
-                dirty[row.path] = Candidate(row.path, row.before if row.before.mode != "000000" else None, row.after.mode)
+                dirty[row.path] = Candidate(
+                    row.path, row.before if row.before.mode != "000000" else None, row.after.mode, listed=True
+                )
         for flag, path in hidden:
             self._unhide(worktree, flag, path, dirty)
         for path in unmerged:
             self._unmerged(worktree, path, dirty)
         self._store(worktree, [dirty[path] for path in sorted(dirty)])
+
+    def miss_nothing(self, worktree: Worktree) -> None:
+        """Tracked files in directories that cannot be entered: nobody knows whether they are changed (spec 4.8)."""
+        below = ("--", self._repository.prefix) if self._repository.prefix else ("--",)
+        answer = self._git.wait(self._git.ask(self._repository.setting, "ls-files", "-z", "--stage", *below))
+        for entry in answer.output.split(b"\0")[:-1]:
+            words, _, path = entry.partition(b"\t")
+            mode, oid, _ = words.decode("ascii", "replace").split(" ")
+            if worktree.look(path) == "unreadable":
+                self._settle(path, self._base(path, Entry(mode, oid)), None, "unreadable")
 
     def _base(self, path: bytes, index: Entry | None) -> Entry | None:
         """The policy tree's side: what the staged change says, else the index's own, since then they are the same."""
@@ -286,6 +305,9 @@ class Enumeration:
                 )
                 self._settle(candidate.path, base, candidate.stored if same else None, None if same else "file_limit")
             else:
+                if not self._index_matters:
+                    body = reader.read(LOOKED_INTO)
+                    self._index_matters = reader.seen.size > LOOKED_INTO or (isinstance(body, bytes) and b"\r\n" in body)
                 regular.append((candidate, reader.seen))
 
     def _hash(self, worktree: Worktree, regular: list[tuple[Candidate, Signature]]) -> None:
@@ -293,8 +315,14 @@ class Enumeration:
         alternates = quoted(os.fsencode(self._repository.common_directory + "/objects"))
         environment = {"GIT_OBJECT_DIRECTORY": self._sealed.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(alternates)}
         setting = self._repository.setting._replace(environment=self._repository.setting.environment | environment)
-        oids = hash_files(self._git, setting, [candidate.path for candidate, _ in regular], "-w")
-        for (candidate, seen), oid in zip(regular, oids, strict=True):
+        # Only Git's index knows whether a file was stored with such line ends, and what attributes say that are not on disk.
+        added = (
+            self._add(setting, [candidate.path for candidate, _ in regular if candidate.listed]) if self._index_matters else {}
+        )
+        rest = [candidate.path for candidate, _ in regular if candidate.path not in added]
+        oids = added | dict(zip(rest, hash_files(self._git, setting, rest, "-w"), strict=True))
+        for candidate, seen in regular:
+            oid = oids[candidate.path]
             info = worktree.look_again(candidate.path)
             trouble: FileReason | None = None
             if oid is None:
@@ -304,6 +332,16 @@ class Enumeration:
             current = Entry(candidate.mode, oid) if oid is not None and trouble is None else None
             self._settle(candidate.path, self._base(candidate.path, candidate.stored), current, trouble)
 
+    def _add(self, setting: Setting, paths: list[bytes]) -> dict[bytes, str | None]:
+        """What `git add` stores in a copy of the index; nothing if one of the files stops it."""
+        rows = add_files(self._git, setting, self._repository, self._sealed, (*RAW, self._policy_tree, "--"), paths)
+        found = parse_raw(rows) if rows is not None else None
+        if found is None:
+            return {}
+        oids = {row.path: row.after.oid for row in found}
+        bases = self._objects.entries(self._policy_tree, [path for path in paths if path not in oids])  # what they are back at
+        return {path: oids.get(path) or (base.oid if (base := bases.get(path)) is not None else None) for path in paths}
+
 
 def look(worktree: Worktree, path: bytes, stored: Entry | None) -> os.stat_result | Absent:
     """What is there in the place of a tracked file: a directory is nothing, as for Git, unless it is a repository."""
@@ -311,42 +349,6 @@ def look(worktree: Worktree, path: bytes, stored: Entry | None) -> os.stat_resul
     if isinstance(info, str) or not stat.S_ISDIR(info.st_mode) or (stored is not None and stored.mode == GITLINK):
         return info
     return "absent" if worktree.look(path + b"/.git") == "absent" else info
-
-
-def hash_files(git: Git, setting: Setting, paths: list[bytes], *options: str) -> list[str | None]:
-    """The ids that `git add` would store these files under (spec 7.2); None for one that could not be read.
-
-    One process for all; a file that vanishes or cannot be converted ends it, and it is asked again for the others, a few times.
-    """
-    setting = setting._replace(options=(*setting.options, *HASHING))
-    found: dict[bytes, str] = {}
-    rest = paths
-    for _ in range(ATTEMPTS):
-        if not rest:
-            break
-        names = b"".join(quoted(path) + b"\n" for path in rest)
-        answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
-        oids = [oid.decode() for oid in answer.output.split()]
-        found |= zip(rest, oids, strict=False)
-        rest = converted_last(git, setting, rest[len(oids) + 1 :])
-    return [found.get(path) for path in paths]
-
-
-def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes]:
-    """Files that a filter or an encoding converts stand last: one of them that fails takes none of the others with it."""
-    if not paths:
-        return []
-    names = b"".join(path + b"\0" for path in paths)
-    answer = git.wait(git.ask(setting, "check-attr", "-z", "--stdin", "filter", "working-tree-encoding", stdin=names))
-    fields = answer.output.split(b"\0")
-    converted = {path for path, value in zip(fields[::3], fields[2::3], strict=False) if value not in (b"unspecified", b"unset")}
-    return sorted(paths, key=lambda path: path in converted)
-
-
-def keeps_modes(git: Git, repository: Repository) -> bool:
-    """Whether `git add` would store an executable bit here."""
-    answer = git.wait(git.ask(repository.setting, "config", "--type=bool", "--get", "core.fileMode"))
-    return answer.output.strip() != b"false"
 
 
 def from_row(row: Row) -> Change:

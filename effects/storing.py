@@ -1,0 +1,73 @@
+"""What `git add` would store of files in the working tree: line ends, encodings, the user's own filters (spec 4.2, 7.2)."""
+
+from __future__ import annotations
+
+import os
+
+from discern.effects.git import Git, Setting
+from discern.effects.repository import Repository
+from discern.effects.sealed import Sealed, quoted
+
+HASHING = ("-c", "core.safecrlf=false", "-c", "core.looseCompression=0", "-c", "core.bigFileThreshold=512m")
+ATTEMPTS = 6  # at hashing files, when one of them stops Git
+
+
+def hash_files(git: Git, setting: Setting, paths: list[bytes], *options: str) -> list[str | None]:
+    """The ids that `git add` would store these files under (spec 7.2); None for one that could not be read.
+
+    One process for all; a file that vanishes or cannot be converted ends it, and it is asked again for the others, a few times.
+    """
+    setting = setting._replace(options=(*setting.options, *HASHING))
+    found: dict[bytes, str] = {}
+    rest = paths
+    for attempt in range(ATTEMPTS):
+        if not rest:
+            break
+        names = b"".join(quoted(path) + b"\n" for path in rest)
+        answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
+        oids = [oid.decode() for oid in answer.output.split()]
+        found |= zip(rest, oids, strict=False)
+        rest = rest[len(oids) + 1 :] if attempt else converted_last(git, setting, rest[len(oids) + 1 :])
+    return [found.get(path) for path in paths]
+
+
+def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes]:
+    """Files that a filter or an encoding converts stand last: one of them that fails takes none of the others with it."""
+    if not paths:
+        return []
+    names = b"".join(path + b"\0" for path in paths)
+    answer = git.wait(git.ask(setting, "check-attr", "-z", "--stdin", "filter", "working-tree-encoding", stdin=names))
+    fields = answer.output.split(b"\0")
+    converted = {path for path, value in zip(fields[::3], fields[2::3], strict=False) if value not in (b"unspecified", b"unset")}
+    return sorted(paths, key=lambda path: path in converted)
+
+
+def add_files(
+    git: Git, setting: Setting, repository: Repository, sealed: Sealed, compared: tuple[str, ...], paths: list[bytes]
+) -> bytes | None:
+    """Add tracked files to a copy of the index, and how it then differs from a tree, as raw rows; None if a file stops Git.
+
+    Only an index knows whether a file was stored with line ends of two characters, which then stay, and what the attributes in it
+    say that are not on disk: `hash-object` has none.
+    """
+    source, copy = repository.git_directory + "/index", sealed.directory + "/index"
+    with open(source, "rb") as index, open(copy, "wb") as file:
+        file.write(index.read())
+        times = os.fstat(index.fileno())
+    os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))  # or an edit of the index's own second would be taken for none
+    place = {"GIT_INDEX_FILE": copy}
+    ours = setting._replace(
+        options=(*setting.options, *HASHING, "-c", "core.splitIndex=false"), environment=setting.environment | place
+    )
+    names = b"".join(path + b"\0" for path in paths)
+    if not git.wait(git.ask(ours, "update-index", "-z", "--stdin", stdin=names)).ok:
+        return None
+    alone = sealed.setting._replace(environment=sealed.setting.environment | place)
+    answer = git.wait(git.ask(alone, "diff-index", "--cached", *compared))
+    return answer.output if answer.ok else None
+
+
+def keeps_modes(git: Git, repository: Repository) -> bool:
+    """Whether `git add` would store an executable bit here."""
+    answer = git.wait(git.ask(repository.setting, "config", "--type=bool", "--get", "core.fileMode"))
+    return answer.output.strip() != b"false"
