@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from returns.result import Success
 
-from discern.vocabulary import CHECKPOINT_FIELD_ROLES
+from discern import evaluate, load_policy
+from discern.cli import understood
+from discern.seeds import SEEDS
+from discern.vocabulary import CHECKPOINT_FIELD_ROLES, FAIL_ON
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -64,7 +71,7 @@ def repository(tmp_path_factory):
     subprocess.run(["sh", "-c", begin], cwd=place, env=environment, check=True, timeout=60)
 
     (place / ".git" / "info" / "exclude").write_text("/case.json\n")
-    (place / "case.json").write_text(blocks("json")[0])
+    (place / "case.json").write_text(blocks("json")[1])
 
     def said(command):
         run = subprocess.run(
@@ -85,8 +92,84 @@ def test_each_example_gives_what_is_shown(repository):
 
 def test_the_library_example_runs(repository):
     """The Python block prints what the text block after it shows."""
-    (source,), (output,) = blocks("python"), blocks("text")
+    (_, source), (output,) = blocks("python"), blocks("text")
     assert repository(f"{sys.executable} -P - <<'END'\n{source}END\n") == output
+
+
+def shape(value):
+    """A document with the types of its values in their place."""
+    match value:
+        case dict():
+            return {name: shape(held) for name, held in value.items()}
+        case list():
+            return [shape(held) for held in value[:1]]
+        case _:
+            return type(value)
+
+
+def decided(repo):
+    """What came of the only checkpoint, its command run."""
+    (one,) = evaluate(repo.path, environment=repo.environment).unwrap().checkpoints
+    return one.evaluation
+
+
+def test_the_command_example_runs(start):
+    """Tables, script and input belong together: a long tool is found, one that is deleted, short or generated is not."""
+    _, policy = blocks("toml")
+    script, _ = blocks("python")
+    tools = {"tools/long.py": "", "tools/gone.py": "1\n" * 400, "tools/a.lock": "", "tools/grown.py": "1\n", "tools/small.py": ""}
+    repo = start(tools, policy=policy)
+    keep = 'import os, shutil\nshutil.copy(os.environ["DISCERN_CHECKPOINT_INPUT"], ".git/input.json")\n'
+    repo.write("tools/long.py", keep + script)
+    repo.append("tools/grown.py", "2\n" * 300)
+    repo.append("tools/a.lock", "2\n" * 400)
+    repo.append("tools/small.py", "2\n")
+    repo.remove("tools/gone.py")
+    found = decided(repo)
+    assert (found.outcome, found.matched) == ("fired", ("tools/grown.py",))
+    assert shape(json.loads(repo.at(".git/input.json").read_text())) == shape(json.loads(blocks("json")[0]))
+    repo.remove("tools/grown.py")
+    assert decided(repo).outcome == "passed"
+
+
+@pytest.mark.parametrize("policy", blocks("toml"))
+def test_each_policy_that_is_shown_is_a_good_one(policy):
+    """spec 1.5: no table of an example is refused."""
+    read = load_policy(policy.encode())
+    assert isinstance(read, Success)
+    assert read.unwrap().definitions
+    assert read.unwrap().drops == ()
+
+
+def test_the_table_of_seeds_is_true():
+    """spec 1.7: each seed, what it sets, and that it only advises."""
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", README, re.MULTILINE)
+    told = {
+        identity: {"mode": "advise", **tomllib.loads("\n".join(re.findall(r"`([^`]+)`", sets)))}
+        for identity, sets in rows
+        if identity in SEEDS
+    }
+    assert told == {identity: {k: v for k, v in seed.items() if k != "question"} for identity, seed in SEEDS.items()}
+
+
+SHOWN_COMMANDS = re.findall(r"(?:`|^    )(discern [a-z][^`\n]*)(?:`|$)", README, re.MULTILINE)
+
+
+def test_every_command_that_is_named_is_understood(repository):
+    """spec 9.1: commands inside a sentence have words that exist, and the line for CI runs."""
+    assert len(SHOWN_COMMANDS) > 8
+    for command in SHOWN_COMMANDS:
+        assert understood(shlex.split(command)[1:])
+    (line,) = re.findall(r"^    (discern .*)$", README, re.MULTILINE)
+    assert "trunk" in repository(line)  # nobody has an origin here, which is told in one line
+    repository("git update-ref refs/remotes/origin/main main")
+    assert "since its merge-base with refs/remotes/origin/main, " in repository(line)
+
+
+@pytest.mark.parametrize("word", FAIL_ON)
+def test_everything_to_fail_on_is_explained(word):
+    """spec 9.1: each word of `--fail-on`."""
+    assert f"`{word}`" in README.split("`--fail-on`\ntakes")[1].split("In CI")[0]
 
 
 def test_the_two_commands_are_one_line_each():
