@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
 from discern.facts import path_bytes
 from discern.outcomes import Related
-from discern.patterns import mask_of
+from discern.patterns import Listing, Pattern, flags, mask_of
 
 _SUFFIXES: Final = b"copy new old final backup bak tmp temp orig original next alt"
 # Read from its end, a stem loses all its endings in one pass, however many there are.
@@ -57,16 +57,26 @@ class Surroundings:
         return found
 
     @cached_property
-    def siblings(self) -> dict[int, tuple[str, ...]]:
-        """The similar siblings of the added files that have any, sorted by bytes."""
-        found: dict[int, tuple[str, ...]] = {}
+    def siblings(self) -> dict[int, tuple[int, ...]]:
+        """The similar siblings of the added files that have any: their places in `alike`, ascending."""
+        place = {path: number for number, path in enumerate(self.alike.paths)}
+        return {number: tuple(sorted(map(place.__getitem__, others))) for number, others in self._siblings.items()}
+
+    @cached_property
+    def alike(self) -> Listing:
+        """Every base path that is a similar sibling of an added file."""
+        return Listing(sorted(set[str]().union(*self._siblings.values()), key=path_bytes))
+
+    @cached_property
+    def _siblings(self) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
         for directory, files in self.directories.items():
             forms = {number: _form(self.added[number]) for number in files}
             alike = self._alike(directory, tuple({form for form, _ in forms.values() if form}))
             for number, form in forms.items():
                 others = [other for other in alike.get(form, ()) if other != self.added[number]]
                 if others:
-                    found[number] = tuple(sorted(others, key=path_bytes))
+                    found[number] = others
         return dict(sorted(found.items()))
 
     def below(self, directory: str) -> Iterator[str]:
@@ -83,60 +93,90 @@ class Surroundings:
     def _alike(self, directory: str, wanted: tuple[bytes, ...]) -> dict[tuple[bytes, str], list[str]]:
         """The files right in a directory by normal form and extension, at least those with a form that is wanted."""
         found: dict[tuple[bytes, str], list[str]] = {}
+        # A form is what its stem begins with, letter case aside: to see that first spares most files the making of theirs.
+        beginnings = tuple((directory + form.decode("utf-8", "surrogateescape")).casefold() for form in wanted)
         for path in self._children(directory):
-            # A form is what its stem begins with, in lower case: to see that first spares most files the making of theirs.
-            if path_bytes(path[len(directory) :]).lower().startswith(wanted):
+            if path.casefold().startswith(beginnings):
                 form = _form(path)
                 if form[0]:
                     found.setdefault(form, []).append(path)
         return found
 
-    def _children(self, directory: str) -> Iterator[str]:
-        at = self._starts[directory]
-        while at < len(self._paths) and self._paths[at].startswith(directory):
-            path = self._paths[at]
-            slash = path.find("/", len(directory))
+    def _children(self, directory: str) -> list[str]:
+        paths, length, found = self._paths, len(directory), list[str]()
+        at, stop = self._starts[directory], self._stop(directory)
+        while at < stop:
+            path = paths[at]
+            slash = path.find("/", length)
             if slash < 0:
-                yield path
+                found.append(path)
                 at += 1
-            else:  # a subdirectory is one range too: step over it, to what sorts after all names with its slash
-                at = bisect_left(self._paths, path[:slash] + chr(ord("/") + 1), at)
+            else:  # a subdirectory is one range too: step over it
+                at = self._stop(path[: slash + 1], at)
+        return found
+
+    def _stop(self, directory: str, start: int = 0) -> int:
+        """Where the range of a directory ends: at what sorts after all names with its slash. All of the tree if it is the root."""
+        return bisect_left(self._paths, directory[:-1] + chr(ord("/") + 1), start) if directory else len(self._paths)
+
+
+class Admission:
+    """Which base paths a definition's filters admit: none that is generated, unless these are included, or excluded (spec 5.2)."""
+
+    def __init__(self, excluded: tuple[Pattern, ...] = (), generated: frozenset[str] = frozenset()) -> None:
+        self._excluded = excluded
+        self._generated = generated
+
+    def admits(self, path: str) -> bool:
+        """Of one path."""
+        return path not in self._generated and not any(pattern.matches(path) for pattern in self._excluded)
+
+    def flags(self, listing: Listing) -> bytes:
+        """Of many, one byte each, 0 or 1: what is excluded is worked out once for all definitions."""
+        excluded = flags(listing.mask_any(self._excluded), len(listing))
+        return bytes(not out and path not in self._generated for out, path in zip(excluded, listing.paths, strict=True))
 
 
 class AdmittedBase:
     """What the added files meet in the base tree that a definition's filters admit (spec 5.2)."""
 
-    def __init__(self, around: Surroundings, admits: Callable[[str], bool], deleted: frozenset[str]) -> None:
-        """`admits` tells whether a base path is admitted; `deleted` holds the paths deleted in the filtered universe."""
+    def __init__(self, around: Surroundings, admission: Admission, deleted: frozenset[str]) -> None:
+        """`deleted` holds the paths deleted in the filtered universe."""
         self._around = around
-        self._admits = admits
+        self._admission = admission
         self._deleted = deleted
 
     @cached_property
     def new_directories(self) -> int:
         """The added files whose parent is neither the root nor a directory of this tree (spec 5.1, step 7; 5.5)."""
-        around = self._around
-        new = (directory for directory in around.directories if directory and not any(map(self._admits, around.below(directory))))
+        around, admits = self._around, self._admission.admits
+        new = (directory for directory in around.directories if directory and not any(map(admits, around.below(directory))))
         return _numbered(number for directory in new for number in around.directories[directory])
 
     @cached_property
     def similar(self) -> int:
         """The added files with a similar sibling that is not deleted (spec 5.4)."""
-        return _numbered(self._related)
+        stands = self._standing.__getitem__
+        return _numbered(number for number, others in self._around.siblings.items() if any(map(stands, others)))
 
     def related(self, files: int) -> tuple[Related, ...]:
         """The siblings of a set of added files, sorted by (for_path, path)."""
-        return tuple(sibling for number, siblings in self._related.items() if files >> number & 1 for sibling in siblings)
+        around, standing = self._around, self._standing
+        chosen = flags(files, max(around.siblings, default=-1) + 1)
+        return tuple(
+            Related(around.added[number], around.alike.paths[other])
+            for number, others in around.siblings.items()
+            if chosen[number]
+            for other in others
+            if standing[other]
+        )
 
     @cached_property
-    def _related(self) -> dict[int, tuple[Related, ...]]:
-        found: dict[int, tuple[Related, ...]] = {}
-        for number, siblings in self._around.siblings.items():
-            path = self._around.added[number]
-            standing = tuple(Related(path, other) for other in siblings if other not in self._deleted and self._admits(other))
-            if standing:
-                found[number] = standing
-        return found
+    def _standing(self) -> bytes:
+        """Of each path in `alike`, whether it is admitted and not deleted. A byte each: there may be many such trees."""
+        alike = self._around.alike
+        admitted = zip(self._admission.flags(alike), alike.paths, strict=True)
+        return bytes(flag and path not in self._deleted for flag, path in admitted)
 
 
 def _numbered(files: Iterable[int]) -> int:

@@ -10,12 +10,13 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from discern.effects.git import Git, Refused
 from discern.effects.repository import Asked, Repository, open_repository
+from discern.output import Output
 from discern.vocabulary import FAIL_ON, NESTED_VARIABLE, FailOn
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Usage(Exception):  # noqa: N818 - it is no error of ours
     """The words of a call are off: what is wrong, in one line."""
 
 
+class Shown(Exception):  # noqa: N818 - it is no error at all
+    """All that was asked for is this text."""
+
+
 class Interrupted(BaseException):
     """A signal came; what is open is closed on the way out."""
 
@@ -43,8 +48,8 @@ class Streams:
     """Where a run reads and writes; a test puts its own in."""
 
     def __init__(self, out: TextIO, err: TextIO, environment: Mapping[str, str]) -> None:
-        self.out = out
-        self.err = err
+        self.out = Output(out)
+        self.err = Output(err)
         self.environment = environment
 
     @property
@@ -70,6 +75,10 @@ class Parser(argparse.ArgumentParser):
         """A call that cannot be understood."""
         raise Usage(f"{message} (see `{self.prog} --help`)")
 
+    def print_help(self, file: object = None) -> NoReturn:
+        """`--help`."""
+        raise Shown(self.format_help())
+
 
 def main() -> NoReturn:
     """The `discern` command: run, and leave without the interpreter's tidying up, which takes longer than many an evaluation."""
@@ -87,9 +96,6 @@ def main() -> NoReturn:
         status = run(sys.argv[1:], stdout=out, stderr=err)
     except Interrupted as interrupted:
         status = 128 + interrupted.number
-    for stream in (out, err):
-        with suppress(BrokenPipeError):  # the reader has seen enough
-            stream.flush()
     os._exit(status)
 
 
@@ -109,13 +115,24 @@ def run(
 ) -> int:
     """One call; its exit status. Streams and environment are the process's own where none are given; it is not ended here."""
     streams = Streams(stdout or sys.stdout, stderr or sys.stderr, os.environ if environment is None else environment)
+    status = answered([os.fsencode(word).decode("utf-8", "surrogateescape") for word in arguments], streams)
+    streams.out.flush()
+    if streams.out.fault is not None:
+        status = refuse(Refused(f"standard output cannot be written: {streams.out.fault}"), streams)
+    streams.err.flush()
+    return status
+
+
+def answered(words: list[str], streams: Streams) -> int:
+    """The exit status of a call, whatever it is."""
     try:
-        options = understood([os.fsencode(word).decode("utf-8", "surrogateescape") for word in arguments])
+        options = understood(words)
         return int(options.command(options, streams))
+    except Shown as shown:
+        streams.out.write(str(shown))
+        return 0
     except Usage as usage:
         return refuse(Refused(str(usage)), streams)
-    except BrokenPipeError:
-        return 0
     except OSError as error:
         return refuse(Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"), streams)
 
@@ -191,11 +208,11 @@ class Version(argparse.Action):
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="print the version")
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print and end."""
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Show and end."""
         from discern import __version__
 
-        parser.exit(0, f"discern {__version__}\n")
+        raise Shown(f"discern {__version__}\n")
 
 
 def fail_on(words: str) -> tuple[FailOn, ...]:
@@ -208,9 +225,15 @@ def fail_on(words: str) -> tuple[FailOn, ...]:
 
 def asked(options: argparse.Namespace, environment: Mapping[str, str]) -> Asked:
     """How the user names the directory, the trunk and the commit; an empty DISCERN_TRUNK counts as unset (spec 1.2)."""
+    root, commit = native(options.root), native(options.commit)
     if options.trunk is not None:
-        return Asked(options.root, options.trunk, "--trunk", options.commit)
-    return Asked(options.root, environment.get("DISCERN_TRUNK") or None, "DISCERN_TRUNK", options.commit)
+        return Asked(root, native(options.trunk), "--trunk", commit)
+    return Asked(root, environment.get("DISCERN_TRUNK") or None, "DISCERN_TRUNK", commit)
+
+
+def native(word: str | None) -> str | None:
+    """A name as the system and Git are given it, in whatever encoding they have names."""
+    return None if word is None else os.fsdecode(word.encode("utf-8", "surrogateescape"))
 
 
 def find(
@@ -283,7 +306,7 @@ def command_declare(options: argparse.Namespace, streams: Streams) -> int:
     if streams.environment.get(NESTED_VARIABLE):
         return refuse(Refused("inside a `when` command nothing is declared"), streams)
     with Git(streams.environment) as git:
-        opened = open_repository(git, Asked(options.root))
+        opened = open_repository(git, Asked(native(options.root)))
     if isinstance(opened, Refused):
         return refuse(opened, streams)
     from discern.evaluation.declarations import declare
@@ -305,7 +328,7 @@ def command_declare(options: argparse.Namespace, streams: Streams) -> int:
 def last_proof(options: argparse.Namespace, streams: Streams) -> tuple[Repository, Statement] | Refused:
     """The repository, and the Proof that the last whole evaluation left there."""
     with Git(streams.environment) as git:
-        opened = open_repository(git, Asked(options.root))
+        opened = open_repository(git, Asked(native(options.root)))
     if isinstance(opened, Refused):
         return opened
     from discern.evaluation.declarations import recorded_proof
@@ -353,4 +376,4 @@ def command_demo(_: argparse.Namespace, streams: Streams) -> int:
     """`discern demo`."""
     from discern.demo import demo
 
-    return demo(streams.out, colour=streams.colour)
+    return demo(cast(TextIO, streams.out), colour=streams.colour)

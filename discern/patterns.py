@@ -59,7 +59,7 @@ class Pattern:
     def matches(self, path: str) -> bool:
         """Whether one root-relative path matches; for many paths ask a `Listing`."""
         return any(
-            path.startswith(head) and re.compile(arm.rest, re.DOTALL).fullmatch(path, len(head)) is not None
+            path.startswith(head) and _compiled(arm.rest).fullmatch(path, len(head)) is not None
             for arm in self.arms
             for head in arm.heads
         )
@@ -80,6 +80,12 @@ def compile_pattern(text: str) -> Pattern | PatternFault:
     if isinstance(alternatives, PatternFault):
         return alternatives
     return Pattern(text, _arms(alternatives))
+
+
+@lru_cache(maxsize=1 << 16)
+def _compiled(expression: str) -> re.Pattern[str]:
+    """`re` keeps 512 expressions, which many patterns asked in turn would make it compile again for each path."""
+    return re.compile(expression, re.DOTALL)
 
 
 def patterns_of(texts: Iterable[str]) -> tuple[Pattern, ...]:
@@ -295,7 +301,7 @@ class Listing:
             stop = min(stop, start + 1) if self.paths[start:stop][:1] == (head,) else start
         if arm.rest in (NOTHING, EVERYTHING):
             return ((1 << (stop - start)) - 1) << start
-        match, needle, length = re.compile(arm.rest, re.DOTALL).fullmatch, arm.needle, len(head)
+        match, needle, length = _compiled(arm.rest).fullmatch, arm.needle, len(head)
         run = self.paths[start:stop]
         return mask_of([needle in path and match(path, length) is not None for path in run]) << start
 

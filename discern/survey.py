@@ -5,14 +5,14 @@ One survey serves all definitions. It may be shared between threads: two that as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Final, TypeAlias
 
 from returns.result import Result
 
-from discern.basetree import AdmittedBase, Surroundings
+from discern.basetree import AdmittedBase, Admission, Surroundings
 from discern.definitions import Definition
 from discern.drops import FileFact, base_lost, file_lost, history_lost
 from discern.facts import NO_CONTENT, BaseTree, Content, Facts, History, Lines, NotCollected, Unavailable
@@ -145,7 +145,9 @@ class Survey(Outline):
         key = definition.include_generated, definition.exclude_paths
         if key not in self._bases:
             deleted = frozenset(self.listing.pick(self.universe(definition) & self.of_kind("deleted")))
-            self._bases[key] = AdmittedBase(self._surroundings, _admission(tree, definition), deleted)
+            generated = frozenset[str]() if definition.include_generated else tree.generated
+            admission = Admission(patterns_of(definition.exclude_paths), generated)
+            self._bases[key] = AdmittedBase(self._surroundings, admission, deleted)
         return self._bases[key]
 
     @cached_property
@@ -158,13 +160,6 @@ class Survey(Outline):
         """The commits of the change, or the drop for their loss."""
         history = self._facts.history
         return history if isinstance(history, History) else history_lost(history)
-
-
-def _admission(tree: BaseTree, definition: Definition) -> Callable[[str], bool]:
-    """Whether a base path is authored, or generated files are included, and no exclusion matches it (spec 5.2)."""
-    excluded = patterns_of(definition.exclude_paths)
-    generated = frozenset[str]() if definition.include_generated else tree.generated
-    return lambda path: path not in generated and not any(pattern.matches(path) for pattern in excluded)
 
 
 def _sum(numbers: Sequence[int], files: int) -> int:
