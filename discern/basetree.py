@@ -116,12 +116,12 @@ class Surroundings:
         return found
 
     def _stop(self, directory: str, start: int = 0) -> int:
-        """Where the range of a directory ends: at what sorts after all names with its slash. All of the tree if it is the root."""
+        """Where the range of a directory ends: at what sorts after all names with its slash; the root is all of the tree."""
         return bisect_left(self._paths, directory[:-1] + chr(ord("/") + 1), start) if directory else len(self._paths)
 
 
 class Admission:
-    """Which base paths a definition's filters admit: none that is generated, unless these are included, or excluded (spec 5.2)."""
+    """Which base paths a definition's filters admit: those that are neither left out as generated nor excluded (spec 5.2)."""
 
     def __init__(self, excluded: tuple[Pattern, ...] = (), generated: frozenset[str] = frozenset()) -> None:
         self._excluded = excluded

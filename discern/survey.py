@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from returns.result import Result
 
-from discern.basetree import AdmittedBase, Admission, Surroundings
+from discern.basetree import Admission, AdmittedBase, Surroundings
 from discern.definitions import Definition
 from discern.drops import FileFact, base_lost, file_lost, history_lost
 from discern.facts import NO_CONTENT, BaseTree, Content, Facts, History, Lines, NotCollected, Unavailable

@@ -144,13 +144,13 @@ class Collector:
 
     def _counted(self, index: int, rows: dict[tuple[int, str], Count]) -> FileFacts:
         found = [count for part in ("", "a", "b") if (count := rows.get((index, part))) is not None]
-        if not found:
-            return unknown("inconsistent")
-        if any(count.insertions is None or count.deletions is None for count in found):
-            return BINARY
-        return FileFacts(
-            False, Lines(sum(count.insertions or 0 for count in found), sum(count.deletions or 0 for count in found))
-        )
+        insertions = deletions = 0
+        for count in found:
+            if count.insertions is None or count.deletions is None:
+                return BINARY
+            insertions += count.insertions
+            deletions += count.deletions
+        return FileFacts(False, Lines(insertions, deletions)) if found else unknown("inconsistent")
 
     def _tracked(self, index: int, stream: Stream) -> FileFacts:
         """A content candidate that Git compared: counts and lines must agree (spec 4.3)."""

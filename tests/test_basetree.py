@@ -2,7 +2,7 @@
 
 import pytest
 
-from discern.basetree import AdmittedBase, Surroundings, normal_form, split
+from discern.basetree import Admission, AdmittedBase, Surroundings, normal_form, split
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_extension_is_the_last_suffix(path: str, parts: tuple[str, str, str]
 
 
 def admitted(base: list[str], *added: str) -> AdmittedBase:
-    return AdmittedBase(Surroundings(base, dict(enumerate(added))), lambda _: True, frozenset())
+    return AdmittedBase(Surroundings(base, dict(enumerate(added))), Admission(), frozenset())
 
 
 @pytest.mark.parametrize(
