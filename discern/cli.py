@@ -369,7 +369,7 @@ def command_conformance(options: argparse.Namespace, streams: Streams) -> int:
     from discern.conformance.runner import main as conformance
 
     with open(os.devnull) if sys.stdin is None else nullcontext(sys.stdin) as stdin:
-        return conformance(options.rest, stdin, streams.out, streams.err)
+        return conformance(options.rest, stdin, cast(TextIO, streams.out), cast(TextIO, streams.err))
 
 
 def command_demo(_: argparse.Namespace, streams: Streams) -> int:

@@ -103,7 +103,16 @@ def seal(git: Git, repository: Repository) -> Sealed:
     parent = temporary_directory(git.ambient)
     private.sweep(parent, PURPOSE)  # it holds what changed files hold: none outlives a killed run for long
     place = private.make(parent, PURPOSE)
-    directory = place.path
+    try:
+        furnish(place.path, repository)
+    except BaseException:  # a full disk, or a signal
+        place.remove()
+        raise
+    return Sealed(place, Setting(place.path, sealed_environment(git.ambient, place.path)), repository.object_format)
+
+
+def furnish(directory: str, repository: Repository) -> None:
+    """What makes it a Git directory."""
     sha256 = repository.object_format == "sha256"
     os.makedirs(directory + "/objects/info")
     os.mkdir(directory + "/refs")
@@ -117,7 +126,6 @@ def seal(git: Git, repository: Repository) -> Sealed:
     for name, body in files.items():
         with open(f"{directory}/{name}", "wb") as file:
             file.write(body)
-    return Sealed(place, Setting(directory, sealed_environment(git.ambient, directory)), repository.object_format)
 
 
 def temporary_directory(environment: Mapping[str, str]) -> str:
