@@ -3,6 +3,7 @@
 import pytest
 
 from discern.basetree import Admission, AdmittedBase, Surroundings, normal_form, split
+from discern.patterns import patterns_of
 
 
 @pytest.mark.parametrize(
@@ -145,3 +146,14 @@ def test_a_set_asks_for_the_siblings_of_its_own_files() -> None:
     base = admitted(["a", "b"], "a_1", "b_1")
     assert base.similar == 0b11
     assert [one.path for one in base.related(0b10)] == ["b"]
+
+
+def test_definitions_filter_the_same_siblings_each_for_itself() -> None:
+    """spec 5.2, 5.4: siblings are looked for once; exclusions and deletions hold for the definition that has them."""
+    base = [f"d/f{n}x.py" for n in range(300)]
+    around = Surroundings(base, {n: path.replace(".py", "_copy.py") for n, path in enumerate(base)})
+    trees = [AdmittedBase(around, Admission(patterns_of((f"d/f{n}*",))), frozenset({"d/f299x.py"})) for n in range(10)]
+    for n, tree in enumerate(trees):
+        standing = [k for k in range(299) if not str(k).startswith(str(n))]
+        assert tree.similar == sum(1 << k for k in standing)
+        assert {one.path for one in tree.related(tree.similar)} == {base[k] for k in standing}

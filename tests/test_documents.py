@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from discern.definitions import Definition
-from discern.documents import DocumentFault, dumps, read_result, result_document, result_json
+from discern.documents import DocumentFault, dumps, dumps_matched, read_result, result_document, result_json
+from discern.identity import path_values
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Related, Result, Step, Veto
 
 BASE, HEAD, OTHER, HASH, SUBJECT = "1" * 40, "2" * 40, "3" * 40, "d" * 64, "e" * 64
@@ -273,3 +274,11 @@ def test_writing_does_not_load_cattrs():
     script = "import sys, discern.documents; print('cattrs' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert run.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("path", ["", "a b~", 'a"b', "a\\b", "a\x7fb", "a\nb", "é", "\udcff", '"],"matched":[]'])
+def test_matched_paths_are_written_as_the_encoder_writes_them(path: str) -> None:
+    """spec 9.2: paths that need no escape take a shorter way to the same text; one that does need it takes all along."""
+    document = {"id": 'x "matched":[]', "matched": path_values(("a", path)), "state": "none"}
+    assert dumps_matched(document, document["matched"]) == dumps(document)
+    assert dumps_matched({"matched": []}, []) == dumps({"matched": []})

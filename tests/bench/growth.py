@@ -15,7 +15,7 @@ from making import Size, build, evaluate, paired, room, sized
 
 START = Size(changed=2_000, base=20_000, untracked=1_000, definitions=50, patterns=4, commits=50)
 # How much there is to begin with of what doubles: enough to be seen beside all the rest.
-DOUBLED = {"changed": 4_000, "base": 40_000, "definitions": 400, "patterns": 64, "untracked": 5_000, "commits": 2_000}
+DOUBLED = {"changed": 4_000, "base": 40_000, "definitions": 400, "patterns": 1_000, "untracked": 5_000, "commits": 2_000}
 
 
 def steps(name: str, rounds: int) -> list[float]:
