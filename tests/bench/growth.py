@@ -9,6 +9,7 @@ second step over the first. What is linear takes steps of 1 and of 2 sizes: thei
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from making import Size, build, evaluate, paired, room, sized
@@ -24,7 +25,7 @@ def steps(name: str, rounds: int) -> list[float]:
         places: list[Path] = []
         for times in (1, 2, 4):
             places.append(folder / str(times))
-            build(places[-1], sized(START._replace(**{name: DOUBLED[name] * times})))
+            build(places[-1], partial(sized, START._replace(**{name: DOUBLED[name] * times})))
         found = paired([lambda place=place: evaluate(place) for place in places], rounds)  # type: ignore[misc]
     return [min(runs[n].cpu for runs in found) * 1000 for n in range(len(places))]
 

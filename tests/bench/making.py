@@ -78,12 +78,12 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout.decode().strip()
 
 
-def build(root: Path, change: Change) -> None:
+def build(root: Path, change: Callable[[], Change]) -> None:
     """Make the repository, in a process of its own: memory that making takes would be counted to what is measured."""
     pid = os.fork()
     if pid == 0:
         try:
-            _build(root, change)
+            _build(root, change())
         except BaseException:  # noqa: BLE001 - whatever it is, the child must not go on as the parent
             sys.excepthook(*sys.exc_info())
             os._exit(1)

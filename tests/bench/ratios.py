@@ -19,6 +19,7 @@ import argparse
 import os
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -186,7 +187,7 @@ def main() -> None:
             compare(Path(name).name, Path(name).resolve(), options.rounds)
             continue
         with room() as folder:
-            build(folder / "r", sized(SIZES[name]))
+            build(folder / "r", partial(sized, SIZES[name]))
             compare(name, folder / "r", options.rounds)
 
 

@@ -136,7 +136,7 @@ def main() -> None:
         if sys.argv[1:] and case.__name__ not in sys.argv[1:]:
             continue
         with room() as folder:
-            build(folder / "r", case())
+            build(folder / "r", case)
             run = evaluate(folder / "r")
         figures = f"{run.wall:8.2f}{run.cpu:8.2f}{run.mib:6.0f}{len(run.output) / 1e6:11.2f}"
         print(f"{case.__name__:20}{figures}   {outcomes(run.output)}", flush=True)
