@@ -80,7 +80,7 @@ def ask_all(command: str, cases: Sequence[SuiteCase]) -> list[Reply] | NoProgram
 
 
 def _trial(command: str, folder: str) -> _Said | Stopped:
-    return _run(f"{command} --jsonl", json.dumps(EMPTY).encode() + b"\n{}\n", folder, "trial")
+    return _run(f"{command} --jsonl", json.dumps(EMPTY).encode() + b"\n{}\n", folder, "trial", SECONDS, OUTPUT_LIMIT)
 
 
 def speaks_lines(said: _Said | Stopped) -> bool:
@@ -107,7 +107,7 @@ def _one_by_one(command: str, questions: Sequence[bytes], folder: str) -> list[R
     late: list[int] = []
 
     def ask(place: int) -> Reply:
-        said = _run(command, questions[place], folder, str(place), flag=enough)
+        said = _run(command, questions[place], folder, str(place), SECONDS, OUTPUT_LIMIT, enough)
         if isinstance(said, Stopped) and said.why == "too long":
             late.append(place)
         if len(late) >= PATIENCE:
@@ -126,8 +126,8 @@ def _run(
     question: bytes,
     folder: str,
     name: str,
-    seconds: float = SECONDS,
-    limit: int = OUTPUT_LIMIT,
+    seconds: float,
+    limit: int,
     flag: Event | None = None,
 ) -> _Said | Stopped:
     path, mark = os.path.join(folder, name), secrets.token_hex(16)
