@@ -64,7 +64,7 @@ class Section:
         """More whole lines of this file's part of the patch."""
         if not self._in_body and (begin := FIRST_HUNK.search(text)):
             self._in_body, text = True, text[begin.start() :]
-        if self._in_body and self.over:
+        if self._in_body and (self.over or self.broken):
             self.passed_over += len(text)
         elif self._in_body and text:
             self._take_body(text)
@@ -74,7 +74,8 @@ class Section:
         marks = [mark.start() for mark in NO_LINE_END.finditer(text)]
         hunks = text.count(b"\n@@ ") + text.startswith(b"@@ ")
         if sum(map(len, lines.values())) + len(marks) + hunks != text.count(b"\n"):
-            self.broken = True
+            self.give_up()
+            return
         for sign, found in lines.items():
             self.pieces[sign] += found
             self.cost += sum(map(len, found))
@@ -90,7 +91,14 @@ class Section:
             self.pieces[sign][-1] = self.pieces[sign][-1][:-1]
             self.cost -= 1
         else:
-            self.broken = True
+            self.give_up()
+
+    def give_up(self) -> None:
+        """It does not add up: nothing of it is known, wherever it was cut."""
+        self.broken = True
+        self.over = False
+        self.cost = 0
+        self.pieces = {b"+": [], b"-": []}
 
     def drop(self) -> None:
         """It is past the limit of one file: nobody will ask for its lines."""
@@ -135,7 +143,7 @@ class PatchReader:
         if self.counts is None:
             self.counts = parse_counts(self._tail) or {}
         elif self._current is not None and self._tail and not self._current.over:
-            self._current.broken = True
+            self._current.give_up()
         self._close()
 
     def _lines(self, text: bytes) -> None:
