@@ -122,7 +122,7 @@ def subject(definition_hash: str, fingerprint: str | None, paths: Iterable[bytes
     history's if the definition has `min_commits`, else None.
     """
     # Canonical JSON written by hand, its members in key order: a row, encoded once, need not be encoded for every definition.
-    # Hashed piece by piece: of megabytes of rows, a whole document would be two copies more and twice the time.
+    # Hashed piece by piece: of megabytes of rows no further copy is made.
     found = sha256(b'discern-subject/v1\n{"definition":%b,"history":%b' % (canonical(definition_hash), canonical(fingerprint)))
     for member, rows in ((b"paths", paths), (b"related", related)):
         found.update(b',"%b":[' % member)
