@@ -44,7 +44,7 @@ def parse_counts(output: bytes) -> dict[tuple[int, str], Count] | None:
 class Section:
     """The changed lines of one file. `over`: past the limit of one file, its lines are dropped; `broken`: it does not add up."""
 
-    __slots__ = ("_before", "_in_body", "broken", "cost", "number", "over", "part", "passed_over", "pieces")
+    __slots__ = ("_before", "_in_body", "_unended", "broken", "cost", "number", "over", "part", "passed_over", "pieces")
 
     def __init__(self, number: int, part: str) -> None:
         self.number = number
@@ -55,6 +55,7 @@ class Section:
         self.passed_over = 0  # bytes read of it since it went past the limit
         self._in_body = False
         self._before = b""  # the sign of the line before what comes next
+        self._unended: set[bytes] = set()  # sides whose last line was said to have no end
 
     def side(self, sign: bytes) -> Side:
         """One side's lines as they are."""
@@ -73,21 +74,23 @@ class Section:
         lines = {sign: pattern.findall(text) for sign, pattern in LINES.items()}
         marks = [mark.start() for mark in NO_LINE_END.finditer(text)]
         hunks = text.count(b"\n@@ ") + text.startswith(b"@@ ")
-        if sum(map(len, lines.values())) + len(marks) + hunks != text.count(b"\n"):
+        after_the_last = any(lines[sign] for sign in self._unended)
+        if after_the_last or sum(map(len, lines.values())) + len(marks) + hunks != text.count(b"\n"):
             self.give_up()
             return
         for sign, found in lines.items():
             self.pieces[sign] += found
             self.cost += sum(map(len, found))
         for mark in marks:
-            self._unend(text[text.rfind(b"\n", 0, mark - 1) + 1 :][:1] if mark else self._before)
+            self._unend(text[text.rfind(b"\n", 0, mark - 1) + 1 :][:1] if mark else self._before, text[mark:])
         self._before = text[text.rfind(b"\n", 0, -1) + 1 :][:1]
         if self.cost > FILE_LIMIT + 1:  # by one only, it may yet turn out that the last line has no line end
             self.drop()
 
-    def _unend(self, sign: bytes) -> None:
-        """The last line of a side has no line end."""
-        if self.pieces.get(sign):
+    def _unend(self, sign: bytes, rest: bytes) -> None:
+        """The last line of a side has no line end; so none of that side comes behind it."""
+        if self.pieces.get(sign) and sign not in self._unended and b"\n" + sign not in rest:
+            self._unended.add(sign)
             self.pieces[sign][-1] = self.pieces[sign][-1][:-1]
             self.cost -= 1
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,11 @@ from hypothesis import strategies as st
 
 from discern.effects import patch
 from discern.effects.budget import Side
-from discern.effects.gitlinks import parse_commits
-from discern.effects.patch import Count, PatchReader, Section, parse_counts
+from discern.effects.patch import Count
 from discern.effects.policy_commit import any_below, base_paths, is_inside, named
-from discern.effects.repository import is_oid, parse_bases, parse_refs
 from discern.effects.sealed import Entry, parse_tree, quoted
 from discern.effects.view import Marks, Row, parse_raw
+from tests.fuzz.oracles import check, pieces, read, told
 from tests.repositories import hermetic
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -48,27 +46,6 @@ def differ_at_all(pair: tuple[bytes, bytes]) -> bool:
 texts = st.builds(joined, st.lists(lines, max_size=8), st.booleans())
 pairs = st.lists(st.tuples(texts, texts).filter(differ_at_all), min_size=1, max_size=4)
 cuts = st.lists(st.integers(1, 40), min_size=1, max_size=6)
-
-
-def pieces(data: bytes, sizes: list[int]) -> Iterator[bytes]:
-    """The data cut into pieces of these sizes, again and again."""
-    at = turn = 0
-    while at < len(data):
-        size = sizes[turn % len(sizes)]
-        yield data[at : at + size]
-        at, turn = at + size, turn + 1
-
-
-def read(output: bytes, sizes: list[int]) -> PatchReader:
-    reader = PatchReader(counted=True)
-    for piece in pieces(output, sizes):
-        reader.take(piece)
-    reader.end()
-    return reader
-
-
-def told(section: Section) -> tuple[object, ...]:
-    return section.number, section.part, section.side(b"+"), section.side(b"-"), section.cost, section.over, section.broken
 
 
 @pytest.fixture(scope="module")
@@ -242,25 +219,10 @@ def test_a_listing_is_read_whole_or_not_at_all(found, at):
         assert parse_raw(output[:at]) == (found[: ends[at]] if at in ends else None)
 
 
-@given(data=garbage)
-def test_every_parser_is_total(data):
+@given(data=garbage, sizes=cuts)
+def test_every_parser_is_total(data, sizes):
     """spec 4.3: nonsense is read as nothing, or as what it says; never an exception, nor a path that does not stand there."""
-    for row in parse_raw(data) or []:
-        assert row.path + b"\0" in data
-    for count in (parse_counts(data) or {}).values():
-        assert all(number is None or number >= 0 for number in count)
-    assert all(len(value) == 2 for value in parse_refs(data).values())
-    for commits in parse_bases(data.split(b"\n"), 1) or []:
-        assert all(is_oid(commit.encode()) for commit in commits)
-    assert all(name in data for name in parse_tree(data, 20))
-    assert all(path in data and path.endswith(b".gitattributes") for path in named(data, b".gitattributes"))
-    assert all(path.encode("utf-8", "surrogateescape") in data for path in base_paths(data, ""))
-    assert all(path in data for path in parse_commits(data))
-    marks = Marks()
-    assert marks.take(data)
-    assert all(path in data for path in [*marks.untracked, *(path for _, path in marks.hidden)])
-    reader = read(data, [7])
-    assert reader.counts is not None
+    check(data, sizes)
 
 
 @given(

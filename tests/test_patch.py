@@ -108,12 +108,15 @@ def test_a_change_of_type_is_two_sections():
         b"@@ -1 +1 @@\n\n",
         b"@@ -1 +1 @@\n\\ No newline at end of file\n",  # of no line
         b"@@ -1 +1 @@\n-a\n+b",  # cut short
+        b"@@ -1,2 +1 @@\n-a\n\\ No newline at end of file\n-b\n",  # it was not the last line
+        b"@@ -1 +1 @@\n-a\n\\ No newline at end of file\n\\ No newline at end of file\n",
     ],
 )
 def test_what_does_not_add_up_is_broken(body):
     """spec 4.3: never guessed."""
-    (section,) = read(head(1) + body).sections
-    assert section.broken
+    for size in (1, 5, 1 << 20):
+        (section,) = read(head(1) + body, size).sections
+        assert (section.broken, lines(section)) == (True, (b"", b""))
 
 
 @pytest.mark.parametrize("size", [1000, 1 << 16, 1 << 30])
