@@ -7,7 +7,8 @@ if not sys.flags.safe_path:
 
 import signal
 
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `main` takes over, an interrupt ends the program without a traceback
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `main` takes over, an interrupt ends the program without a traceback
 
 from discern.cli import main  # noqa: E402
 
