@@ -10,6 +10,6 @@ import signal
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `main` takes over, an interrupt ends the program without a traceback
 
-from discern.cli import main  # noqa: E402
+from discern.cli import main
 
 main()
