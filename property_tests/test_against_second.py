@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from discern.conformance.answer import answer_bytes
-from discern.conformance.case import MalformedCase
+from discern.conformance.case import MalformedCase, structure_case
+from discern.conformance.expectations import SUITE
 from discern.vocabulary import (
     BASE_REASONS,
     CHECKPOINT_FIELD_ROLES,
@@ -26,7 +29,7 @@ from discern.vocabulary import (
 )
 from tests.second_door import ask
 
-QUICK = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 LONG = settings(max_examples=20_000, deadline=None)
 EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.long)]
 
@@ -339,6 +342,22 @@ def test_both_read_a_pattern_alike(effort: settings) -> None:
         checkpoints = {str(number): {"paths": [pattern], "question": "?"} for number, pattern in enumerate(drawn)}
         facts = {"changes": [{"path": path} | change for path in listed], "base": None, "history": None}
         same(LABELS | {"policy": {"checkpoints": checkpoints}, "facts": facts})
+
+    law()
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_schema_says_what_is_read(effort: settings) -> None:
+    """spec 10.1: what the shipped schema admits is a case, and nothing else, but for what a schema cannot say."""
+    schema = Draft202012Validator(json.loads((Path(SUITE).parent / "schemas" / "case.schema.json").read_text("utf-8")))
+
+    @effort
+    @given(spoilt())
+    def law(case: dict[str, Any]) -> None:
+        read = structure_case(case)
+        refused = isinstance(read, MalformedCase)
+        if not (refused and ("twice" in read.message or "fraction" in read.message or "1.0 is none of" in read.message)):
+            assert schema.is_valid(case) != refused
 
     law()
 

@@ -238,6 +238,12 @@ def test_evaluate_prints_one_document():
     assert json.loads(ran.out) == answer_bytes(json.dumps(GOOD).encode())
 
 
+def test_a_closed_standard_input_is_told():
+    """9.1: one line, no traceback."""
+    err = io.StringIO()
+    assert (runner.main(["evaluate"], None, io.StringIO(), err), err.getvalue().count("\n")) == (2, 1)
+
+
 def test_jsonl_answers_line_by_line():
     """10.2: a line in, a line out, in order; an error in place of a malformed one, and in place of an empty one."""
     bad_policy = json.dumps(GOOD | {"policy": {"checkpoints": 3}})

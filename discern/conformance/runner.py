@@ -33,8 +33,11 @@ class _Parser(argparse.ArgumentParser):
         raise _Usage(f"{message} (see `{self.prog} --help`)")
 
 
-def main(arguments: Sequence[str], stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
-    """One call of `discern conformance`: 0, 1 if a case failed, 2 with one line on `stderr` if there was nothing to work on."""
+def main(arguments: Sequence[str], stdin: Reader | None, stdout: TextIO, stderr: TextIO) -> int:
+    """One call of `discern conformance`: 0, 1 if a case failed, 2 with one line on `stderr` if there was nothing to work on.
+
+    `stdin` is None where the caller has closed it.
+    """
     try:
         options = _parser(stdout).parse_args(list(arguments))
     except _Usage as usage:
@@ -65,10 +68,12 @@ def _parser(stdout: TextIO) -> argparse.ArgumentParser:
     return parser
 
 
-def command_evaluate(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+def command_evaluate(options: argparse.Namespace, stdin: Reader | None, stdout: TextIO, stderr: TextIO) -> int:
     """`discern conformance evaluate`: what is malformed is refused, or with `--jsonl` answered by an error in its place."""
     from discern.conformance.answer import answer_bytes
 
+    if stdin is None:
+        return _refuse("there is no standard input to read a case from", stderr)
     if options.jsonl:
         for line in stdin.buffer:
             reply = answer_bytes(line)
@@ -82,7 +87,7 @@ def command_evaluate(options: argparse.Namespace, stdin: Reader, stdout: TextIO,
     return 0
 
 
-def command_run(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+def command_run(options: argparse.Namespace, stdin: Reader | None, stdout: TextIO, stderr: TextIO) -> int:
     """`discern conformance run`: a line a failing case, then how many passed and failed."""
     cases = read_suite(options.places)
     if isinstance(cases, UnusableSuite):
@@ -98,7 +103,7 @@ def command_run(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stde
     return FAILED if passed < len(found) else 0
 
 
-def command_list(options: argparse.Namespace, stdin: Reader, stdout: TextIO, stderr: TextIO) -> int:
+def command_list(options: argparse.Namespace, stdin: Reader | None, stdout: TextIO, stderr: TextIO) -> int:
     """`discern conformance list`: a line a case, its id, its clause and what it says."""
     cases = read_suite(options.places)
     if isinstance(cases, UnusableSuite):
