@@ -8,8 +8,8 @@ import tracemalloc
 
 import pytest
 
-from discern.effects import content, sealed, view
-from discern.effects.patch import DRAINED, PatchReader
+from discern.effects import content, patch, sealed, view
+from discern.effects.patch import DRAINED, Count, PatchReader
 from discern.effects.worktree import system_open
 from discern.facts import NO_CONTENT, Lines, NotCollected, Unavailable
 from discern.vocabulary import BINARY_PREFIX, COUNTING_LIMIT, FILE_LIMIT, LINE_COUNT_LIMIT, LINE_LIMIT, TOTAL_LIMIT
@@ -127,6 +127,8 @@ def test_all_files(start, place, past):
     lost = {"é"} if past else set()
     assert {path for path in seen.paths if seen.why(path) == "total_bytes"} == lost
     assert {path for path in seen.paths if seen.why(path) == "available"} == set(seen.paths) - lost
+    if lost and place in ("untracked", "mixed"):  # é is untracked in both, and so is its count
+        assert seen.file("é").lines == Unavailable("total_bytes")
 
 
 @pytest.mark.parametrize("past", [0, 1])
@@ -564,6 +566,29 @@ def test_a_tracked_file_that_changes_while_it_is_stored_is_not_known(start, monk
 
     monkeypatch.setattr(view, "hash_files", meanwhile)
     assert repo.view().shapes == {"a": ("modified", 1, 0, False), "b": ("modified", "inconsistent", "inconsistent")}
+
+
+@pytest.mark.parametrize("lie", ["another count", "no count"])
+def test_counts_and_lines_that_disagree_are_not_believed(start, monkeypatch, lie):
+    """spec 4.3: `inconsistent`, for that file alone; Git has never been seen to do so, and so its counts are tampered with."""
+    repo = start({"a": "a\n", "b": "b\n"})
+    for path in "ab":
+        repo.append(path, "more\n")
+    real = patch.parse_counts
+
+    def tampered(output):
+        counts = real(output)
+        if lie == "no count":
+            del counts[1, ""]
+        else:
+            counts[1, ""] = Count(2, 0)
+        return counts
+
+    monkeypatch.setattr(patch, "parse_counts", tampered)
+    seen = repo.view()
+    assert (seen.why("a"), seen.why("b")) == ("available", "inconsistent")
+    if lie == "no count":
+        assert seen.shapes["b"] == ("modified", "inconsistent", "inconsistent")
 
 
 def test_untracked_links_are_not_followed(start):

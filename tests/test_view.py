@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 
 import pytest
 
+from discern.effects import policy_commit
+from discern.effects.opening import Ground, Opening
+from discern.effects.repository import Asked
 from discern.effects.sealed import Entry
 from discern.effects.view import Marks, Row, parse_raw
 from discern.facts import History, Unavailable
-from tests.repositories import Repo, View
+from tests.repositories import EVERYTHING, Repo, View
 
 TEXT, PROGRAM, LINK, GITLINK = "100644", "100755", "120000", "160000"
 LOST = "not_regular"
@@ -157,6 +161,34 @@ def test_an_edit_of_the_same_size_in_the_same_moment_is_seen(start):
     repo.write("a", "bbbb\n")
     os.utime(repo.at("a"), ns=(info.st_atime_ns, info.st_mtime_ns))
     assert repo.view().shapes == {"a": ("modified", 1, 1, False)}
+
+
+def test_no_setting_hides_an_edit_that_keeps_size_and_time(start):
+    """spec 4.2: `core.checkStat` and `core.trustctime` say what looks changed; here nothing but the inode's own time does."""
+    repo = start({"discern.toml": EVERYTHING})
+    long_ago = (1_000_000_000, 1_000_000_000)
+    repo.write("a", "aaaa\n")
+    os.utime(repo.at("a"), long_ago)
+    repo.commit("old")
+    repo.git("branch", "--force", "main")
+    before = int(repo.at("a").stat().st_ctime)
+    while int(repo.at("a").stat().st_ctime) == before:  # Git compares whole seconds
+        time.sleep(0.02)
+        repo.write("a", "bbbb\n")
+        os.utime(repo.at("a"), long_ago)
+    repo.config("core.checkStat", "minimal")
+    repo.config("core.trustctime", "false")
+    assert repo.ask("diff", "--raw", "main") == ""  # Git itself is taken in
+    assert repo.view().shapes == {"a": ("modified", 1, 1, False)}
+
+
+def test_names_that_differ_in_case_alone_are_two(start):
+    """spec 4.2: whatever `core.ignoreCase` says."""
+    repo = start({"keep": "k\n"})
+    repo.write("KEEP", "needle\n")
+    repo.config("core.ignoreCase", "true")
+    assert repo.ask("ls-files", "--others") == ""  # Git itself is taken in
+    assert repo.view().shapes == {"KEEP": ("added", 1, 0, False)}
 
 
 # -- the index and the files disagree ------------------------------------------------------------------------------------
@@ -666,6 +698,42 @@ def test_a_partial_clone_fetches_nothing(start):
     assert sorted(path.name for path in (clone.path / ".git/objects").rglob("*")) == objects
 
 
+# -- what cannot be had --------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_view_every_definition_drops(start):
+    """spec 4.12: an index that cannot be read, say; with Git's own words, and no steps."""
+    repo = start({"a": "a\n"})
+    repo.append("a", "b\n")
+    (repo.path / ".git/index").write_bytes(b"no index" * 9)
+    evaluation = repo.outcome("everything")
+    assert (evaluation.outcome, evaluation.steps) == ("dropped", ())
+    assert evaluation.drop is not None
+    assert evaluation.drop.reason == "effort_diff_unreadable"
+    (drop,) = repo.evaluate().drops
+    assert "index" in drop.account
+    assert "\n" not in drop.account
+
+
+@pytest.mark.parametrize("past", [0, 1])
+def test_a_history_has_its_limit(start, monkeypatch, past):
+    """spec 4.10: exactly at it is admitted; the limit is made small here."""
+    repo = start()
+    commits = (repo.commit("one"), repo.commit("two"))
+    monkeypatch.setattr(policy_commit, "HISTORY_LIMIT", 2 * 41 - past)
+    assert repo.view().facts.history == (Unavailable("output_limit") if past else History(commits))
+
+
+def test_a_history_that_git_cannot_tell_is_not_known(start):
+    """spec 4.10: failed, not empty."""
+    repo = start()
+    with Opening(Asked(str(repo.path)), repo.environment) as opening:
+        assert isinstance(opening.found, Ground)
+        place = opening.found.repository
+        question = policy_commit.ask_history(opening.git, place, repo.rev("main"), "0" * 40)
+        assert policy_commit.history(opening.git, place, question) == Unavailable("git_failed")
+
+
 # -- conversion ----------------------------------------------------------------------------------------------------------
 
 
@@ -774,7 +842,7 @@ def test_a_path_that_leads_out_of_the_tree_is_a_name_like_any_other(start):
     repo = start({"a": "a\n", ".gitattributes": "*.gen -diff\n"})
     governing = repo.ask("hash-object", "-w", "--stdin", stdin=b"* -diff\n")
     folder = repo.ask("mktree", stdin=f"100644 blob {governing}\t.gitattributes\n".encode())
-    for _ in range(6):
+    for _ in range(2):
         folder = repo.ask("mktree", stdin=f"040000 tree {folder}\t..\n".encode())
 
     def commit(below: str, *parents: str) -> str:
@@ -786,7 +854,7 @@ def test_a_path_that_leads_out_of_the_tree_is_a_name_like_any_other(start):
     other = repo.ask("mktree", stdin=f"100644 blob {governing}\tz\n".encode())
     around = sorted(path for path in repo.path.parent.rglob("*") if ".git" not in path.parts)
     view = repo.view(commit=commit(other, base))
-    assert view.shapes == {"../z": ("added", 1, 0, False), "../" * 7 + ".gitattributes": ("deleted", 0, 1, False)}
+    assert view.shapes == {"../z": ("added", 1, 0, False), "../../../.gitattributes": ("deleted", 0, 1, False)}
     assert sorted(path for path in repo.path.parent.rglob("*") if ".git" not in path.parts) == around
 
 
