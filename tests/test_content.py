@@ -412,14 +412,14 @@ def test_floods_are_few(start, taken):
     """spec 4.6, 4.11: each spends an eighth of the total, so Git is started anew at most eight times."""
     repo = start({"a": "a\n"})
     repo.config("core.looseCompression", "0")
-    for n in range(20):
-        repo.write(f"big{n:02}", text(4 << 20))
+    for n in range(11):
+        repo.write(f"big{n:02}", text(3 << 20))
     repo.write("z", "needle\n")
     repo.commit()
     seen = repo.view()
     reasons = [seen.why(path) for path in seen.paths]
-    assert reasons == ["file_limit"] * 8 + ["total_bytes"] * 13
-    assert {seen.shapes[f"big{n:02}"] for n in range(20)} == {("added", 4 << 14, 0, False)}
+    assert reasons == ["file_limit"] * 8 + ["total_bytes"] * 4
+    assert {seen.shapes[f"big{n:02}"] for n in range(11)} == {("added", 3 << 14, 0, False)}
     assert seen.questions.count("diff-tree") <= 9
     assert sum(taken) < 9 * (FILE_LIMIT + DRAINED + (3 << 20))
 
