@@ -43,8 +43,9 @@ class Entry:
 
 @frozen
 class Trunk:
-    """What one commit of the trunk holds: versions of what it edits, and the policy."""
+    """One commit of the trunk, by a number of its own: versions of what it edits, and the policy."""
 
+    commit: int = 0
     head: int = 0
     far: int = 0
     other: int = 0
@@ -94,7 +95,7 @@ class Candidate:
 
     def merged(self, tip: Trunk, number: int) -> Candidate:
         """The trunk merged in: where both have set a file, the branch has its way."""
-        if tip is self.base:
+        if tip == self.base:
             return self
         far = tip.far if self.branch.far == self.base.far else self.branch.far
         return evolve(self, base=tip, branch=evolve(self.branch, far=far)).committed(number, merge=True)

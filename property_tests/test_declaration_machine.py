@@ -39,7 +39,7 @@ from property_tests.declarations import (
 from tests.repositories import Repo, begin, hermetic
 
 QUICK = settings(max_examples=10, stateful_step_count=12, deadline=None, derandomize=True, database=None)
-LONG = settings(max_examples=300, stateful_step_count=50, deadline=None)
+LONG = settings(max_examples=200, stateful_step_count=50, deadline=None)
 EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.long)]
 
 versions = st.integers(0, 2)
@@ -147,7 +147,7 @@ class Life(RuleBasedStateMachine):
         start = f"commit refs/heads/main\ncommitter T <t@example.invalid> {when}\ndata 0\nfrom refs/heads/main^0\n"
         self.repo.git("fast-import", "--quiet", "--date-format=raw", stdin=f"{start}{blobs}".encode())
         self.repo.tick()
-        self.model.tip = tip
+        self.model.tip = evolve(tip, commit=next(self.numbers))
 
     @rule(version=versions, what=st.sampled_from(("head", "far")))
     def advance_the_trunk_in_what_is_matched(self, version: int, what: str) -> None:
@@ -272,6 +272,9 @@ def test_one_life_and_where_its_questions_stand(template: Path) -> None:
         (lambda: life.evaluate_and_declare(PLAIN, "met"), "declared_met", "awaiting"),
         (lambda: life.declare(STORY, "unmet"), "declared_met", "declared_unmet"),
         (lambda: life.edit_unrelated(1), "declared_met", "declared_unmet"),
+        (life.commit, "declared_met", "reopened"),
+        (lambda: life.go_back(0), "declared_met", "declared_unmet"),
+        (life.update_by_merge, "declared_met", "declared_unmet"),  # the trunk stands still
         (life.amend, "declared_met", "reopened"),
         (lambda: life.evaluate_and_declare(STORY, "met"), "declared_met", "declared_met"),
         (lambda: life.advance_the_trunk_elsewhere(1), "declared_met", "declared_met"),
