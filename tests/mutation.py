@@ -235,13 +235,17 @@ class Score:
     def __init__(self, show: bool) -> None:
         self.show = show
         self.fates: dict[str, list[str]] = {}
+        self.needless = {module: set(keys) for module, keys in EXPLAINED.items()}
 
     def note(self, mutant: Mutant, killed: bool) -> None:
         why = None if killed else explanation(mutant)
         fate = "killed" if killed else "explained" if why else "SURVIVED"
         self.fates.setdefault(mutant.module, []).append(fate)
         if self.show or fate == "SURVIVED":
-            print(f"{fate:9} {mutant.module}:{mutant.line} ({mutant.function}): {mutant.what} {why or ''}".rstrip(), flush=True)
+            words = f" ({why[1]})" if why else ""
+            print(f"{fate:9} {mutant.module}:{mutant.line} {mutant.function}: {mutant.what}{words}", flush=True)
+        if why:
+            self.needless[mutant.module].discard(why[0])
 
     def report(self) -> int:
         """The counts; 1 if a survivor is not explained."""
@@ -251,13 +255,17 @@ class Score:
             share = counts["killed"] / len(fates)
             known = counts["killed"] / max(1, len(fates) - counts["explained"])
             print(f"{module:26} {len(fates):5} mutants: {counts}; killed {share:.1%}, of what an answer can show {known:.1%}")
+        for module in self.fates:
+            for key in sorted(self.needless.get(module, ())):
+                print(f"explains nothing any more: {module}: {key}")
         return 1 if "SURVIVED" in everything else 0
 
 
-def explanation(mutant: Mutant) -> str | None:
+def explanation(mutant: Mutant) -> tuple[str, str] | None:
+    """The key and the words that explain a survivor."""
     line = source_of(mutant.module).splitlines()[mutant.line - 1]
     known = EXPLAINED.get(mutant.module, {})
-    return known.get(mutant.function) or next((why for part, why in known.items() if part in line), None)
+    return next(((key, why) for key, why in known.items() if key == mutant.function or key in line), None)
 
 
 def main() -> int:
