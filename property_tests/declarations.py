@@ -77,17 +77,26 @@ class Commit(NamedTuple):
 
 @frozen
 class Candidate:
-    """A working tree: since which commit of the trunk, by which commits, with what in it, and whether all is committed."""
+    """A working tree: since which commit of the trunk, by which commits, with what in it, and whether all is committed.
+
+    `tracked`: whether the index has the path at which the trunk has the branch's own file.
+    """
 
     base: Trunk = field(factory=Trunk)
     branch: Branch = field(factory=Branch)
     commits: tuple[Commit, ...] = ()
     dirty: bool = False
+    tracked: bool = True
+
+    def staged(self) -> Candidate:
+        """All there is added to the index."""
+        return evolve(self, tracked=self.branch.own_path == OWN)
 
     def committed(self, number: int, *, merge: bool = False) -> Candidate:
         """One commit more, with all there is in it."""
         before = self.commits[-1].far if self.commits else self.base.far
-        return evolve(self, commits=(*self.commits, Commit(number, merge, before, self.branch.far)), dirty=False)
+        commits = (*self.commits, Commit(number, merge, before, self.branch.far))
+        return evolve(self.staged(), commits=commits, dirty=False)
 
     def amended(self, number: int) -> Candidate:
         """The last commit anew, with all there is in it."""
@@ -150,6 +159,8 @@ class Pair(NamedTuple):
 def asked(candidate: Candidate) -> dict[str, Pair | None]:
     """What each checkpoint of the governing policy asks: None if it asks nothing (spec 8.1)."""
     base, current = untouched(candidate.base), files(candidate.base, candidate.branch)
+    if not candidate.tracked:
+        current.pop(OWN, None)  # tracked no more: gone, whatever lies there (spec 4.1, 7.2)
     paths = sorted(path for path in base | current if path.startswith("src/") and base.get(path) != current.get(path))
     rows = tuple((path, base.get(path), current.get(path)) for path in paths)
     commits = tuple(commit.number for commit in candidate.commits)

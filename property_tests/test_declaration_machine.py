@@ -56,7 +56,7 @@ class Life(RuleBasedStateMachine):
         self.repo = Repo(place / "repo", hermetic(place / "home"))
         self.model = Model()
         self.numbers = itertools.count(1)
-        self.judged: list[tuple[str, Candidate]] = []
+        self.judged: list[tuple[str, str, Candidate]] = []
 
     def teardown(self) -> None:
         """Nothing that is kept holds a line of code (spec 8.6)."""
@@ -122,6 +122,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def stage(self) -> None:
         self.repo.git("add", "--all")
+        self.model.candidate = self.model.candidate.staged()
 
     @rule()
     def commit(self) -> None:
@@ -213,7 +214,7 @@ class Life(RuleBasedStateMachine):
         assert status == (0 if identity in self.model.served else 2), err.getvalue()
         if status == 0:
             self.model.words.append((identity, self.model.served[identity], verdict))
-            self.judged.append((self.repo.rev("HEAD"), self.model.candidate))
+            self.judged.append((self.repo.rev("HEAD"), self.repo.ask("write-tree"), self.model.candidate))
 
     @rule(identity=st.sampled_from((PLAIN, STORY)), verdict=st.sampled_from(("met", "unmet")))
     def evaluate_and_declare(self, identity: str, verdict: str) -> None:
@@ -222,14 +223,15 @@ class Life(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 9))
     def go_back(self, which: int) -> None:
-        """To exactly what there was when a word was given: the commit, and what was not committed."""
+        """To exactly what there was when a word was given: the commit, what was added to the index, and what was not."""
         if self.judged:
-            commit, candidate = self.judged[which % len(self.judged)]
+            commit, index, candidate = self.judged[which % len(self.judged)]
             self.repo.git("reset", "--quiet", "--hard", commit)
             self.repo.git("clean", "--quiet", "-d", "--force")
             wanted = files(candidate.base, candidate.branch)
             there = {path for path in (OWN, "src/moved.txt", "docs/own.txt", NEW) if self.repo.at(path).exists()}
             self.write(wanted, there - wanted.keys())
+            self.repo.git("read-tree", index)
             self.model.candidate = candidate
 
     def evaluated(self, *, ids: tuple[str, ...] = (), dry_run: bool = True) -> Result:
@@ -293,7 +295,9 @@ def test_one_life_and_where_its_questions_stand(template: Path) -> None:
         (life.stage, "reopened", "reopened"),
         (lambda: life.change_mode("100644"), "declared_unmet", "reopened"),
         (lambda: life.rename("src/moved.txt"), "reopened", "reopened"),
-        (lambda: life.rename(OWN), "declared_unmet", "reopened"),
+        (life.stage, "reopened", "reopened"),
+        (lambda: life.rename(OWN), "reopened", "reopened"),  # it lies there again, and is tracked no more
+        (life.stage, "declared_unmet", "reopened"),
         (lambda: life.add_or_remove_a_file(1), "reopened", "reopened"),
         (lambda: life.evaluate_and_declare(PLAIN, "met"), "declared_met", "reopened"),
         (life.commit, "declared_met", "reopened"),  # adding and committing a file moves nothing of it
