@@ -12,9 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 
-from discern.effects.git import Git, Refused
+from discern.arguments import Parser, Shown, Usage
+from discern.effects.git import Git, Refused, refused_by
 from discern.effects.repository import Asked, Repository, open_repository
 from discern.output import Output
 from discern.vocabulary import FAIL_ON, NESTED_VARIABLE, FailOn
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 
 BLOCKED, USAGE = 1, 2  # exit statuses (spec 9.1)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Usage(Exception):  # noqa: N818 - it is no error of ours
-    """The words of a call are off: what is wrong, in one line."""
-
-
-class Shown(Exception):  # noqa: N818 - it is no error at all
-    """All that was asked for is this text."""
 
 
 class Interrupted(BaseException):
@@ -56,28 +49,6 @@ class Streams:
     def colour(self) -> bool:
         """Only for a person who has not said no."""
         return self.out.isatty() and not self.environment.get("NO_COLOR") and self.environment.get("TERM") != "dumb"
-
-
-class Help(argparse.HelpFormatter):
-    """Help of a fixed width: argparse would import half of shutil for every run to ask for the terminal's."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=100, max_help_position=28)
-
-
-class Parser(argparse.ArgumentParser):
-    """Complains in one line, by an exception that `run` turns into an exit status."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=Help, **settings)
-
-    def error(self, message: str) -> NoReturn:
-        """A call that cannot be understood."""
-        raise Usage(f"{message} (see `{self.prog} --help`)")
-
-    def print_help(self, file: object = None) -> NoReturn:
-        """`--help`."""
-        raise Shown(self.format_help())
 
 
 def main() -> NoReturn:
@@ -134,7 +105,7 @@ def answered(words: list[str], streams: Streams) -> int:
     except Usage as usage:
         return refuse(Refused(str(usage)), streams)
     except OSError as error:
-        return refuse(Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"), streams)
+        return refuse(refused_by(error), streams)
 
 
 def understood(words: list[str]) -> argparse.Namespace:
@@ -224,11 +195,8 @@ def fail_on(words: str) -> tuple[FailOn, ...]:
 
 
 def asked(options: argparse.Namespace, environment: Mapping[str, str]) -> Asked:
-    """How the user names the directory, the trunk and the commit; an empty DISCERN_TRUNK counts as unset (spec 1.2)."""
-    root, commit = native(options.root), native(options.commit)
-    if options.trunk is not None:
-        return Asked(root, native(options.trunk), "--trunk", commit)
-    return Asked(root, environment.get("DISCERN_TRUNK") or None, "DISCERN_TRUNK", commit)
+    """How the user names the directory, the trunk and the commit."""
+    return Asked(native(options.root), native(options.trunk), "--trunk", native(options.commit)).or_ambient(environment)
 
 
 def native(word: str | None) -> str | None:
@@ -301,17 +269,23 @@ def command_checkpoints(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
+def located(options: argparse.Namespace, streams: Streams) -> Repository | Refused:
+    """The repository, for what needs nothing of the change."""
+    with Git(streams.environment) as git:
+        opened = open_repository(git, Asked(native(options.root)))
+    return opened if isinstance(opened, Refused) else opened[0]
+
+
 def command_declare(options: argparse.Namespace, streams: Streams) -> int:
     """`discern declare`."""
     if streams.environment.get(NESTED_VARIABLE):
         return refuse(Refused("inside a `when` command nothing is declared"), streams)
-    with Git(streams.environment) as git:
-        opened = open_repository(git, Asked(native(options.root)))
-    if isinstance(opened, Refused):
-        return refuse(opened, streams)
+    repository = located(options, streams)
+    if isinstance(repository, Refused):
+        return refuse(repository, streams)
     from discern.evaluation.declarations import declare
 
-    declared = declare(opened[0], streams.environment, options.id, options.verdict, options.why)
+    declared = declare(repository, streams.environment, options.id, options.verdict, options.why)
     if isinstance(declared, Refused):
         return refuse(declared, streams)
     from discern.documents import dumps
@@ -327,14 +301,13 @@ def command_declare(options: argparse.Namespace, streams: Streams) -> int:
 
 def last_proof(options: argparse.Namespace, streams: Streams) -> tuple[Repository, Statement] | Refused:
     """The repository, and the Proof that the last whole evaluation left there."""
-    with Git(streams.environment) as git:
-        opened = open_repository(git, Asked(native(options.root)))
-    if isinstance(opened, Refused):
-        return opened
+    repository = located(options, streams)
+    if isinstance(repository, Refused):
+        return repository
     from discern.evaluation.declarations import recorded_proof
 
-    recorded = recorded_proof(opened[0])
-    return recorded if isinstance(recorded, Refused) else (opened[0], recorded)
+    recorded = recorded_proof(repository)
+    return recorded if isinstance(recorded, Refused) else (repository, recorded)
 
 
 def command_proof_show(options: argparse.Namespace, streams: Streams) -> int:

@@ -17,7 +17,7 @@ from returns.result import Failure, Success
 from returns.result import Result as Either
 
 from discern.definitions import Definition, Policy, PolicyInvalid
-from discern.effects.git import Refused
+from discern.effects.git import Refused, refused_by
 from discern.effects.interruption import Flag
 from discern.effects.opening import Ground, Opening
 from discern.effects.policy_commit import PolicyCommit
@@ -31,6 +31,7 @@ from discern.evaluation.governing import Governed, govern
 from discern.facts import Facts
 from discern.outcomes import DropRecord, Evaluation, Result
 from discern.pipeline import judge as judge_surveyed
+from discern.pipeline import judge_facts
 from discern.policy import parse, resolve
 from discern.survey import Survey
 from discern.vocabulary import FailOn
@@ -71,7 +72,7 @@ def judge(definition: Definition, facts: Facts) -> Evaluation:
 
     Total: a fact that is missing is a `dropped` outcome. `conclude` makes the outcome out of an `undecided` one and an answer.
     """
-    return judge_surveyed(definition, Survey(facts))
+    return judge_facts(definition, facts)
 
 
 def judge_all(definitions: Iterable[Definition], facts: Facts) -> tuple[Evaluation, ...]:
@@ -130,12 +131,8 @@ def evaluate(
 
 
 def _asked(root: Place | None, trunk: str | None, commit: str | None, environment: Mapping[str, str] | None) -> Asked:
-    """An empty DISCERN_TRUNK counts as unset (spec 1.2)."""
-    place = None if root is None else os.fspath(root)
-    if trunk is not None:
-        return Asked(place, trunk, "trunk", commit)
-    named = (os.environ if environment is None else environment).get("DISCERN_TRUNK")
-    return Asked(place, named or None, "DISCERN_TRUNK", commit)
+    asked = Asked(None if root is None else os.fspath(root), trunk, "trunk", commit)
+    return asked.or_ambient(os.environ if environment is None else environment)
 
 
 def _ask(
@@ -146,7 +143,7 @@ def _ask(
         with Opening(asked, os.environ if environment is None else environment) as opening:
             found = work(opening)
     except OSError as error:
-        return Failure(Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"))
+        return Failure(refused_by(error))
     return Failure(found) if isinstance(found, Refused) else Success(found)
 
 

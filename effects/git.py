@@ -67,6 +67,11 @@ class Refused(NamedTuple):
     message: str
 
 
+def refused_by(error: OSError) -> Refused:
+    """What the machine said no to, and where."""
+    return Refused(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+
+
 class Answer(NamedTuple):
     """What a question brought. `status` is the exit status, negative for a signal; `stopped`: by us, at a bound."""
 

@@ -6,6 +6,7 @@ Loaded before the heavy imports, so that Git works while they run: standard libr
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from discern.effects.git import QUIET, Git, Refused, Setting, advice, repository_environment
@@ -65,6 +66,12 @@ class Asked(NamedTuple):
     trunk: str | None = None
     trunk_source: str = "--trunk"
     commit: str | None = None
+
+    def or_ambient(self, environment: Mapping[str, str]) -> Asked:
+        """With the trunk that DISCERN_TRUNK names where no other is named; an empty one counts as unset (spec 1.2)."""
+        if self.trunk is not None:
+            return self
+        return self._replace(trunk=environment.get("DISCERN_TRUNK") or None, trunk_source="DISCERN_TRUNK")
 
 
 def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refused:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import BinaryIO, Final, NoReturn, Protocol, TextIO
+from typing import BinaryIO, Final, Protocol, TextIO
 
+from discern.arguments import Parser, Shown, Usage
 from discern.conformance.case import MalformedCase
 from discern.conformance.expectations import Answer, SuiteCase, UnusableSuite, difference, read_suite, trace_difference
 from discern.text import one_line
@@ -24,45 +25,33 @@ class Reader(Protocol):
         ...
 
 
-class _Usage(Exception):  # noqa: N818 - it is no error of ours
-    """The words of a call are off: what is wrong, in one line."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _Usage(f"{message} (see `{self.prog} --help`)")
-
-
 def main(arguments: Sequence[str], stdin: Reader | None, stdout: TextIO, stderr: TextIO) -> int:
     """One call of `discern conformance`: 0, 1 if a case failed, 2 with one line on `stderr` if there was nothing to work on.
 
     `stdin` is None where the caller has closed it.
     """
     try:
-        options = _parser(stdout).parse_args(list(arguments))
-    except _Usage as usage:
+        options = _parser().parse_args(list(arguments))
+    except Usage as usage:
         return _refuse(str(usage), stderr)
-    except SystemExit:  # --help
+    except Shown as shown:
+        stdout.write(str(shown))
         return 0
     status: int = options.command(options, stdin, stdout, stderr)
     return status
 
 
-def _parser(stdout: TextIO) -> argparse.ArgumentParser:
-    def printing(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        parser.print_help = lambda file=None: print(parser.format_help(), end="", file=file or stdout)  # type: ignore[method-assign]
-        return parser
-
-    parser = printing(_Parser(prog="discern conformance", description="Cases with known answers, for any implementation."))
+def _parser() -> Parser:
+    parser = Parser(prog="discern conformance", description="Cases with known answers, for any implementation.")
     commands = parser.add_subparsers(required=True, metavar="evaluate | run | list")
-    evaluate = printing(commands.add_parser("evaluate", help="answer the case on standard input"))
+    evaluate = commands.add_parser("evaluate", help="answer the case on standard input")
     evaluate.add_argument("--jsonl", action="store_true", help="a case a line in, an answer a line out")
     evaluate.set_defaults(command=command_evaluate)
-    run = printing(commands.add_parser("run", help="drive an implementation over a suite"))
+    run = commands.add_parser("run", help="drive an implementation over a suite")
     run.add_argument("--against", metavar="COMMAND", help="a program that reads a case and prints its answer; without, discern")
     run.add_argument("places", nargs="*", metavar="FILE|DIR", help="cases; without, the shipped suite")
     run.set_defaults(command=command_run)
-    listing = printing(commands.add_parser("list", help="name the cases and their clauses"))
+    listing = commands.add_parser("list", help="name the cases and their clauses")
     listing.add_argument("places", nargs="*", metavar="FILE|DIR", help="cases; without, the shipped suite")
     listing.set_defaults(command=command_list)
     return parser
