@@ -121,7 +121,7 @@ def result_document(result: Result) -> ResultDocument:
     Every drop of a checkpoint stands in the result's `drops` too; a result without it is a programming error (KeyError).
     """
     drops = [drop_document(drop) for drop in result.drops]
-    told: Drops = {(drop["checkpoint"], drop["reason"]): drop for drop in drops}
+    told = _told(drops)
     return {
         "version": 1,
         "policy": {"commit": result.policy_commit, "trunk": result.trunk, "other_bases": list(result.other_bases)},
@@ -135,7 +135,7 @@ def result_document(result: Result) -> ResultDocument:
 def result_json(result: Result) -> Iterator[str]:
     """The document as one line of JSON, a checkpoint at a time: a large result is never held twice."""
     document = result_document(evolve(result, checkpoints=()))
-    told: Drops = {(drop["checkpoint"], drop["reason"]): drop for drop in document["drops"]}
+    told = _told(document["drops"])
     for name, value in document.items():
         yield f'{"{" if name == "version" else ","}"{name}":'
         if name == "checkpoints":
@@ -144,6 +144,10 @@ def result_json(result: Result) -> Iterator[str]:
         else:
             yield dumps(value)
     yield "}\n"
+
+
+def _told(drops: Iterable[DropDocument]) -> Drops:
+    return {(drop["checkpoint"], drop["reason"]): drop for drop in drops}
 
 
 def listed(items: Iterable[str]) -> Iterator[str]:
@@ -197,7 +201,7 @@ def _checkpoint(judgement: Judgement, drops: Drops) -> CheckpointDocument:
         "outcome": evaluation.outcome,
         **_where_it_applies(judgement, drops),
         "matched": path_values(evaluation.matched),
-        "related": [_related(related) for related in evaluation.related],
+        "related": [related_document(related) for related in evaluation.related],
         "state": judgement.state,
         "definition_hash": judgement.definition_hash,
         "subject": judgement.subject,
@@ -229,7 +233,8 @@ def _question(definition: Definition) -> _WhereItApplies:
     return question
 
 
-def _related(related: Related) -> RelatedDocument:
+def related_document(related: Related) -> RelatedDocument:
+    """A related path and the file it stands beside."""
     return {"kind": related.kind, "for_path": path_value(related.for_path), "path": path_value(related.path)}
 
 

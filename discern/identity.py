@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, TypedDict
 
 from discern.definitions import Definition
-from discern.facts import path_bytes
+from discern.facts import History, NotCollected, Unavailable, path_bytes
 from discern.vocabulary import KINDS, Kind
 
 Side = tuple[str, str] | None
@@ -98,6 +98,11 @@ def definition_hash(definition: Definition) -> str:
 def history_fingerprint(commits: Iterable[str]) -> str:
     """SHA-256, in hex, of the full object ids in their order (spec 7.3)."""
     return sha256(b"checkpoint-history/v1\n" + "\n".join(commits).encode()).hexdigest()
+
+
+def fingerprint_of(history: History | Unavailable | NotCollected) -> str | None:
+    """The fingerprint of a history that is known."""
+    return history_fingerprint(history.commits) if isinstance(history, History) else None
 
 
 def path_row(path: str, base: Side, current: Side) -> bytes:

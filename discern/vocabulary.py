@@ -15,6 +15,7 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 FAIL_ON: Final[tuple[FailOn, ...]] = get_args(FailOn)
 STATES: Final[tuple[State, ...]] = get_args(State)
+OPEN_STATES: Final[tuple[State, ...]] = ("awaiting", "reopened", "unknown")  # a question that waits for a word (spec 8.1)
 
 # Every public field of a `[checkpoints.<id>]` entry, and what it is for (spec 2.1). Parsing, seeds, hashing, summaries,
 # evaluation and tests each keep a table of their own by these names; tests/test_registry.py holds the tables against this one.

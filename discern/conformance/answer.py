@@ -9,9 +9,10 @@ from attrs import evolve, frozen
 
 from discern.conformance.case import Case, MalformedCase, read_case
 from discern.definitions import Definition, Policy, PolicyInvalid
-from discern.facts import BaseTree, ChangedFile, Facts, History, path_bytes
-from discern.identity import definition_hash, history_fingerprint, path_value
-from discern.outcomes import Evaluation, Related, Unanswered
+from discern.documents import related_document
+from discern.facts import BaseTree, ChangedFile, Facts, path_bytes
+from discern.identity import definition_hash, fingerprint_of, path_values
+from discern.outcomes import Evaluation, Unanswered
 from discern.patterns import Listing, patterns_of
 from discern.pipeline import judge
 from discern.policy import question_files, resolve
@@ -41,7 +42,7 @@ def answer(case: Case) -> Answer:
     facts = _flagged(case, policy)
     rows = {drop.id: _BLANK | {"reason": drop.reason} for drop in policy.drops}
     rows |= {one.definition.id: _row(one) for one in _judged(case, policy, facts)}
-    named = {"history_fingerprint": _fingerprint(facts)}
+    named = {"history_fingerprint": fingerprint_of(facts.history)}
     return {"results": {name: rows[name] | named for name in case.policy.get("checkpoints", {})}, "policy_drop": None}
 
 
@@ -71,10 +72,6 @@ def _flagged(case: Case, policy: Policy) -> Facts:
 def _generated(policy: Policy, paths: Iterable[str]) -> frozenset[str]:
     listing = Listing(sorted(paths, key=path_bytes))
     return frozenset(listing.pick(listing.mask_any(patterns_of(policy.generated))))
-
-
-def _fingerprint(facts: Facts) -> str | None:
-    return history_fingerprint(facts.history.commits) if isinstance(facts.history, History) else None
 
 
 @frozen
@@ -116,17 +113,13 @@ def _row(judged: _Judged) -> Answer:
 def _members(evaluation: Evaluation) -> Answer:
     members: Answer = {"outcome": evaluation.outcome}
     if evaluation.outcome in ("fired", "indeterminate", "undecided"):
-        members["matched"] = [path_value(path) for path in evaluation.matched]
-        members["related"] = [_related(related) for related in evaluation.related]
+        members["matched"] = path_values(evaluation.matched)
+        members["related"] = [related_document(related) for related in evaluation.related]
     if evaluation.veto is not None:
         members["vetoed_by"] = evaluation.veto.by
     if evaluation.drop is not None:
         members |= {"reason": evaluation.drop.reason, "detail": evaluation.drop.detail}
     return members
-
-
-def _related(related: Related) -> Answer:
-    return {"kind": related.kind, "for_path": path_value(related.for_path), "path": path_value(related.path)}
 
 
 def _steps(judged: _Judged) -> list[Answer]:
@@ -136,4 +129,4 @@ def _steps(judged: _Judged) -> list[Answer]:
 def _input(judged: _Judged, facts: Facts) -> Answer | None:
     if judged.asked is None:
         return None
-    return document(judged.definition, POLICY_COMMIT, judged.asked, facts.history, _fingerprint(facts))
+    return document(judged.definition, POLICY_COMMIT, judged.asked, facts.history, fingerprint_of(facts.history))

@@ -9,8 +9,8 @@ from discern.documents import dumps
 from discern.effects.interruption import Flag
 from discern.effects.when_command import answer
 from discern.evaluation.clock import Clock
-from discern.facts import Facts, History
-from discern.identity import history_fingerprint
+from discern.facts import Facts
+from discern.identity import fingerprint_of
 from discern.outcomes import Evaluation
 from discern.stages.when import conclude, document
 
@@ -27,7 +27,7 @@ def decide(
 ) -> list[Evaluation]:
     """The outcomes, those that were undecided by what their commands answered, one after the other in the order of the file."""
     known = {change.path: change for change in facts.changes}
-    fingerprint = history_fingerprint(facts.history.commits) if isinstance(facts.history, History) else None
+    fingerprint = fingerprint_of(facts.history)
     decided = []
     for definition, evaluation in zip(definitions, evaluations, strict=True):
         if evaluation.outcome != "undecided" or definition.when is None:

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 from attrs import evolve, frozen
 
 from discern import proof, questions
+from discern.documents import serves
 from discern.effects import logbook, store
 from discern.effects.git import Refused
 from discern.effects.repository import Repository
 from discern.effects.store import FileFault
-from discern.outcomes import DropRecord, Judgement, Result
+from discern.evaluation.governing import policy_drop
+from discern.outcomes import Judgement, Result
 from discern.proof import ProofFault, Statement, Verification
 from discern.questions import EMPTY, Book, Pair, Refusal, Standing, StoreFault, Verdict
-from discern.vocabulary import FailOn, State
-
-OPEN: tuple[State, ...] = ("awaiting", "reopened", "unknown")
+from discern.vocabulary import OPEN_STATES, FailOn
 
 
 def asked(result: Result) -> dict[str, Pair | None]:
@@ -30,7 +30,7 @@ def asked(result: Result) -> dict[str, Pair | None]:
 
 def asks(judgement: Judgement) -> bool:
     """Whether there is a question that a declaration could answer."""
-    return judgement.definition.mode == "stop" and judgement.evaluation.outcome in ("fired", "indeterminate")
+    return judgement.definition.mode == "stop" and serves(judgement)
 
 
 def stand(result: Result, repository: Repository, fail_on: tuple[FailOn, ...], *, real: bool, whole: bool) -> Result:
@@ -44,15 +44,7 @@ def stand(result: Result, repository: Repository, fail_on: tuple[FailOn, ...], *
     standings = store.update(directory, serve, set_corrupt_aside=True) if real else looked_up(directory, serve)
     drops = result.drops
     if isinstance(standings, StoreFault):
-        fault = DropRecord(
-            checkpoint=None,
-            mode=None,
-            policy_commit=result.policy_commit,
-            reason=standings.reason,
-            detail=None,
-            account=standings.account,
-        )
-        drops = (fault, *drops)
+        drops = (policy_drop(result.policy_commit, standings.reason, standings.account), *drops)
         standings = questions.unknown(pairs)
     checkpoints = tuple(
         evolve(judgement, state=standings[judgement.definition.id].state, rationale=standings[judgement.definition.id].rationale)
@@ -74,7 +66,7 @@ def blocks(result: Result, what: FailOn) -> bool:
         return bool(result.drops)
     if what == "advise":
         return any(one.definition.mode == "advise" and one.evaluation.outcome == "fired" for one in result.checkpoints)
-    states = {"awaiting": OPEN, "unmet": ("declared_unmet",), "never": ()}[what]
+    states = {"awaiting": OPEN_STATES, "unmet": ("declared_unmet",), "never": ()}[what]
     return any(one.state in states for one in result.checkpoints if asks(one))
 
 

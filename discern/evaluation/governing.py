@@ -86,7 +86,7 @@ def restrict(governed: Governed, ids: Sequence[str]) -> Governed | Refused:
 
 
 def policy_drop(commit: str | None, reason: DropReason, account: str) -> DropRecord:
-    """A drop of the whole policy."""
+    """A drop that is of no single checkpoint."""
     account = one_line(account, ACCOUNT_LIMIT)
     return DropRecord(checkpoint=None, mode=None, policy_commit=commit, reason=reason, detail=None, account=account)
 

@@ -13,8 +13,7 @@ from discern.effects.policy_commit import PolicyCommit
 from discern.effects.subjects import identify, siblings
 from discern.effects.worktree import Worktree
 from discern.evaluation.gathering import Gathered
-from discern.facts import History
-from discern.identity import definition_hash, history_fingerprint, path_row, related_row, subject
+from discern.identity import definition_hash, fingerprint_of, path_row, related_row, subject
 from discern.outcomes import Evaluation, Judgement
 
 CARRIES_PATHS = ("fired", "indeterminate", "undecided")
@@ -71,8 +70,7 @@ def judgements(
     gathered: Gathered | None,
 ) -> list[Judgement]:
     """Each outcome with its subject; for a definition with a command also what that was asked about (spec 8.4)."""
-    history = gathered.facts.history if gathered is not None else None
-    fingerprint = history_fingerprint(history.commits) if isinstance(history, History) else None
+    fingerprint = fingerprint_of(gathered.facts.history) if gathered is not None else None
     found = []
     for definition, before, after in zip(definitions, asked, decided, strict=True):
         key = definition_hash(definition)

@@ -9,7 +9,7 @@ from typing import Final
 from discern.documents import serves
 from discern.outcomes import DropRecord, Evaluation, Judgement, Result, Step
 from discern.text import one_line
-from discern.vocabulary import CHECKPOINT_FIELD_ROLES, State, VetoName
+from discern.vocabulary import CHECKPOINT_FIELD_ROLES, OPEN_STATES, State, VetoName
 
 FILES_SHOWN: Final = 10  # matched files of one checkpoint, unless everything is asked for
 LINES_SHOWN: Final = 20  # of a question or what teaches, likewise
@@ -21,7 +21,6 @@ Paint = Callable[[str, str], str]
 Timings = Sequence[tuple[str, float]]  # what took time, and seconds
 
 _TONES: Final = {"stop": "1;31", "advice": "33", "strong": "1", "quiet": "2", "good": "32"}
-_OPEN: Final[tuple[State, ...]] = ("awaiting", "reopened", "unknown")
 _ANSWERED: Final[dict[State, str]] = {"declared_met": "good", "declared_unmet": "advice"}  # and the tone of it
 
 STATE_WORDS: Final[dict[State, str]] = {
@@ -66,7 +65,7 @@ def render(
     """
     paint = painter(colour)
     served = [judgement for judgement in result.checkpoints if serves(judgement)]
-    stops = sorted((one for one in served if one.definition.mode == "stop"), key=lambda one: one.state not in _OPEN)
+    stops = sorted((one for one in served if one.definition.mode == "stop"), key=lambda one: one.state not in OPEN_STATES)
     advice = [one for one in served if one.definition.mode == "advise"]
     told = {one.definition.id for one in stops if one.evaluation.drop}
     drops = [drop for drop in result.drops if not (drop.checkpoint in told and drop.reason != "subject_unavailable")]
@@ -293,7 +292,7 @@ def _kind(judgement: Judgement) -> str:
     if serves(judgement):
         if judgement.definition.mode == "advise":
             return "advice"
-        return judgement.state if judgement.state in ("declared_met", "declared_unmet") else "open"
+        return judgement.state if judgement.state in _ANSWERED else "open"
     return {"undecided": "undecided", "vetoed": "quiet", "passed": "quiet"}.get(judgement.evaluation.outcome, "dropped")
 
 
