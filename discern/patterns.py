@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import compress
+from operator import or_
 from typing import Final, TypeAlias
 
 from attrs import field, frozen
 
 from discern.facts import path_bytes
+from discern.text import holds_surrogate
 from discern.vocabulary import ALTERNATIVES_LIMIT
 
 # A path segment's parts in order: "*", "?", a class with its brackets, or literal text.
@@ -30,7 +32,6 @@ _PIECE: Final = re.compile(rf"(?s)(?:{_CLASS}|[^\[{{}},])+|.")
 _PART: Final = re.compile(rf"(?s){_CLASS}|\*+|\?|[^*?\[]+")
 _MEMBER: Final = re.compile(r"(?s)(.)-(.)|.")
 _WILD: Final = re.compile(r"[*?\[]")
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 @frozen
@@ -74,7 +75,7 @@ def compile_pattern(text: str) -> Pattern | PatternFault:
         )
     if text.startswith("./"):
         return PatternFault("begins with `./`, but every pattern starts at the project root: write it without `./`")
-    if _SURROGATE.search(text):
+    if holds_surrogate(text):
         return PatternFault("holds half a character (an unpaired surrogate): write `?` for a byte that is not UTF-8")
     alternatives = _expand(_as_glob(text))
     if isinstance(alternatives, PatternFault):
@@ -281,12 +282,12 @@ class Listing:
     def mask(self, pattern: Pattern) -> int:
         """The paths that `pattern` matches."""
         if pattern not in self._masks:
-            self._masks[pattern] = _union(self._taken(arm, head) for arm in pattern.arms for head in arm.heads)
+            self._masks[pattern] = union(self._taken(arm, head) for arm in pattern.arms for head in arm.heads)
         return self._masks[pattern]
 
     def mask_any(self, patterns: Iterable[Pattern]) -> int:
         """The paths that at least one of `patterns` matches."""
-        return _union(map(self.mask, patterns))
+        return union(map(self.mask, patterns))
 
     def pick(self, mask: int) -> tuple[str, ...]:
         """The paths of a mask, in byte order."""
@@ -306,11 +307,9 @@ class Listing:
         return mask_of([needle in path and match(path, length) is not None for path in run]) << start
 
 
-def _union(masks: Iterable[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
+def union(masks: Iterable[int]) -> int:
+    """The paths that are in any of the masks."""
+    return reduce(or_, masks, 0)
 
 
 _DIGITS: Final = bytes.maketrans(b"\0\1", b"01")

@@ -89,14 +89,12 @@ def reach(definition: Definition, outline: Outline) -> int:
 
 
 def _follow(definition: Definition, survey: Survey) -> tuple[Evidence | Veto | Drop, tuple[Step, ...]]:
-    state: Verdict = Success(Evidence(survey.everything))
     standing: Evidence | Veto | Drop = Evidence(survey.everything)
     steps: list[Step] = []
     for name, configured, step in STEPS:
         if isinstance(standing, Evidence) and configured(definition):
             before = standing.files.bit_count()
-            state = state.bind(partial(step, definition, survey))
-            standing = _standing(state)
+            standing = _standing(step(definition, survey, standing))
             steps.append(Step(name, before, _stayed(name, standing)))
     return standing, tuple(steps)
 

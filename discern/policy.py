@@ -12,7 +12,7 @@ from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
 from discern.fields import FIELD_PARSERS, Fault, path_patterns, type_name
 from discern.patterns import PatternFault, compile_pattern
 from discern.seeds import with_seed
-from discern.text import one_line
+from discern.text import holds_surrogate, one_line
 from discern.vocabulary import ACCOUNT_LIMIT, CHECKPOINT_FIELD_ROLES, CONFIG_LIMIT, QUESTION_FILE_LIMIT, EntryReason, Mode
 
 SHOWN: Final = 80  # characters of a name or pattern of the file in an account
@@ -21,7 +21,6 @@ _BOM: Final = b"\xef\xbb\xbf"
 _PLACE: Final = re.compile(r" \(at (line \d+, column \d+|end of document)\)\Z")
 _QUOTED: Final = re.compile(r"""(?s)[('"](?![=\[\]]{1,2}').*[)'"]""")  # what tomllib takes from the file, not its own `'='`
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)\}")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PATH_FIELDS: Final[tuple[str, ...]] = ("scope", "paths", "exclude_paths", "unless_changed")
 _SCOPE_FIELDS: Final = ("scope", "unless_changed")  # those that may name a scope
 _NO_QUESTION_FILE: Final = (
@@ -131,7 +130,7 @@ def _holds_surrogates(document: Mapping[str, Any]) -> bool:
             waiting += [*value, *value.values()]
         elif isinstance(value, list):
             waiting += value
-        elif isinstance(value, str) and _SURROGATE.search(value):
+        elif isinstance(value, str) and holds_surrogate(value):
             return True
     return False
 

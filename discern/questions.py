@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from attrs import frozen
 
-from discern.text import one_line
+from discern.text import holds_surrogate, one_line
 from discern.vocabulary import JUDGEMENTS_LIMIT, RATIONALE_LIMIT, State
 
 Verdict = Literal["met", "unmet"]
@@ -21,7 +21,6 @@ OPEN_SHOWN: Final = 20  # ids a refusal names before it only counts them
 # Texts, which `re` compiles when they are first needed: most runs of the program need none of them.
 _HASH: Final = "[0-9a-f]{64}"
 _CONTROL: Final = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
-_SURROGATE: Final = "[\ud800-\udfff]"
 
 
 class Pair(NamedTuple):
@@ -133,7 +132,7 @@ def _rationale_fault(verdict: Verdict, rationale: str | None) -> str | None:
         return f"the rationale has {len(rationale)} characters; at most {RATIONALE_LIMIT} are kept"
     if re.search(_CONTROL, rationale):
         return "the rationale holds a line end or another control character; write one paragraph"
-    return "the rationale is not valid UTF-8" if re.search(_SURROGATE, rationale) else None
+    return "the rationale is not valid UTF-8" if holds_surrogate(rationale) else None
 
 
 def _not_open(book: Book, key: str) -> str:
@@ -208,7 +207,7 @@ def _is_book(document: dict[str, Any]) -> bool:
     return (
         document.keys() == {"version", "questions"}
         and isinstance(questions, dict)
-        and all(not re.search(_SURROGATE, key) and _is_question(value) for key, value in questions.items())
+        and all(not holds_surrogate(key) and _is_question(value) for key, value in questions.items())
     )
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from discern.patterns import mask_of
+from discern.patterns import mask_of, union
 
 
 class Search:
@@ -24,14 +24,14 @@ class Search:
 
     def files(self, patterns: tuple[str, ...]) -> int:
         """The files with a line that contains any of the patterns."""
-        files = 0
-        for pattern in patterns:
-            if pattern not in self._found:
-                self._found[pattern] = self._holding(pattern.encode())
-            files |= self._found[pattern]
-        return files
+        return union(map(self._holding, patterns))
 
-    def _holding(self, pattern: bytes) -> int:
+    def _holding(self, pattern: str) -> int:
+        if pattern not in self._found:
+            self._found[pattern] = self._look_for(pattern.encode())
+        return self._found[pattern]
+
+    def _look_for(self, pattern: bytes) -> int:
         found = [False] * len(self._ends)
         at = self._joined.find(pattern)
         while at >= 0:

@@ -17,7 +17,7 @@ from discern.definitions import Definition
 from discern.drops import FileFact, base_lost, file_lost, history_lost
 from discern.facts import NO_CONTENT, BaseTree, Content, Facts, History, Lines, NotCollected, Unavailable
 from discern.outcomes import Drop, Evidence, Veto
-from discern.patterns import Listing, flags, mask_of, patterns_of
+from discern.patterns import Listing, flags, mask_of, patterns_of, union
 from discern.search import Search
 from discern.vocabulary import KINDS, Kind
 
@@ -39,10 +39,7 @@ class Outline:
 
     def of_kind(self, *kinds: Kind) -> int:
         """The files of any of these kinds."""
-        files = 0
-        for kind in kinds:
-            files |= self._kinds[kind]
-        return files
+        return union(self._kinds[kind] for kind in kinds)
 
     def matching(self, patterns: tuple[str, ...]) -> int:
         """The files whose path any of the patterns matches (spec 3)."""
@@ -74,9 +71,7 @@ class Survey(Outline):
 
         Of several facts that this file lacks, the first one named tells the reason.
         """
-        lost = 0
-        for fact in facts:
-            lost |= files & self._lost[fact]
+        lost = files & union(self._lost[fact] for fact in facts)
         first = lost & -lost  # the lowest bit, or none
         for fact in facts:
             if self._lost[fact] & first:

@@ -30,6 +30,11 @@ def one_line(text: str, limit: int | None = None) -> str:
     return safe if limit is None or len(safe) <= limit else safe[: limit - 1] + "…"
 
 
+def holds_surrogate(text: str) -> bool:
+    """Whether a text holds half a character, and so is no valid UTF-8: what bytes that are not text, or an escape, come to."""
+    return not text.isascii() and re.search("[\ud800-\udfff]", text) is not None
+
+
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
     code = ord(character)

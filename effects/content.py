@@ -78,11 +78,14 @@ class Collector:
 
     def _gone(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> set[int]:
         """The files one of whose sides is not in the repository."""
+        return {index for index, size in self._sizes({index: changes[index] for index in wanted}) if size is None}
+
+    def _sizes(self, changes: dict[int, Change]) -> list[tuple[int, int | None]]:
+        """Bytes of every side there is, with its file's index; None for one that is not in the repository."""
         sides = [
-            (index, side.oid) for index in wanted for side in (changes[index].base, changes[index].current) if side is not None
+            (index, side.oid) for index, change in changes.items() for side in (change.base, change.current) if side is not None
         ]
-        sizes = self._objects.sizes([oid for _, oid in sides])
-        return {index for (index, _), size in zip(sides, sizes, strict=True) if size is None}
+        return [(index, size) for (index, _), size in zip(sides, self._objects.sizes([oid for _, oid in sides]), strict=True)]
 
     def _collect(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> dict[int, FileFacts]:
         facts: dict[int, FileFacts] = {}
@@ -115,22 +118,18 @@ class Collector:
 
     def _leave_out_big(self, compared: dict[int, Change], facts: dict[int, FileFacts]) -> None:
         """Files that the attributes make text are loaded whole whatever their size: not those that Git itself would not load."""
-        forced = [index for index in compared if self._attributes.get(index)]
-        for index in self._big(forced, compared):
+        forced = {index: change for index, change in compared.items() if self._attributes.get(index)}
+        for index in self._big(forced):
             facts[index] = FileFacts(False, Unavailable("file_limit"), Unavailable("file_limit"))
             del compared[index]
 
     def _doubt_big(self, compared: dict[int, Change], facts: dict[int, FileFacts]) -> None:
         """Above a size Git calls a file binary unseen; then we do not know."""
-        for index in self._big([index for index in compared if facts[index] is BINARY], compared):
+        for index in self._big({index: change for index, change in compared.items() if facts[index] is BINARY}):
             facts[index] = unknown("file_limit")
 
-    def _big(self, indexes: list[int], changes: dict[int, Change]) -> list[int]:
-        sides = [
-            (index, side.oid) for index in indexes for side in (changes[index].base, changes[index].current) if side is not None
-        ]
-        sizes = self._objects.sizes([oid for _, oid in sides])
-        return sorted({index for (index, _), size in zip(sides, sizes, strict=True) if size is not None and size > BIG_FILE})
+    def _big(self, changes: dict[int, Change]) -> set[int]:
+        return {index for index, size in self._sizes(changes) if size is not None and size > BIG_FILE}
 
     def _ask_counts(self, counted: dict[int, Change]) -> list[Question]:
         indexes = sorted(counted)

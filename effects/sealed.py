@@ -58,10 +58,10 @@ class Sealed(NamedTuple):
     def with_index(self, repository: Repository) -> Setting:
         """The repository's index read in our own setting; no working tree is in reach."""
         for name in sorted(os.listdir(repository.git_directory)):
-            if name.startswith("sharedindex.") and not os.path.lexists(
-                f"{self.directory}/{name}"
-            ):  # the other half of a split index is looked for beside our own
-                os.symlink(f"{repository.git_directory}/{name}", f"{self.directory}/{name}")
+            place = f"{self.directory}/{name}"
+            # The other half of a split index is looked for beside our own.
+            if name.startswith("sharedindex.") and not os.path.lexists(place):
+                os.symlink(f"{repository.git_directory}/{name}", place)
         return self.setting._replace(
             environment=self.setting.environment | {"GIT_INDEX_FILE": repository.git_directory + "/index"}
         )

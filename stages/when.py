@@ -11,7 +11,7 @@ from attrs import evolve
 from discern.definitions import Definition
 from discern.facts import ChangedFile, History, Lines, NotCollected, Unavailable, path_bytes
 from discern.outcomes import Answered, Drop, Evaluation, Step, Unanswered
-from discern.text import one_line
+from discern.text import holds_surrogate, one_line
 from discern.vocabulary import MATCH_TOKEN, WHEN_EXCERPT, WHEN_FIRES, WHEN_PASSES
 
 Document = dict[str, object]
@@ -46,11 +46,7 @@ def document(
 def changed_files(files: Sequence[ChangedFile]) -> list[Document] | None:
     """The final evidence as a command sees it, sorted by path (spec 6.3); None if a path is not valid UTF-8."""
     ordered = sorted(files, key=lambda file: path_bytes(file.path))
-    return None if any(_undecodable(file.path) for file in ordered) else [_row(file) for file in ordered]
-
-
-def _undecodable(path: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in path)
+    return None if any(holds_surrogate(file.path) for file in ordered) else [_row(file) for file in ordered]
 
 
 def _row(file: ChangedFile) -> Document:
