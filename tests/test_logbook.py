@@ -8,7 +8,7 @@ import os
 import resource
 import stat
 import time
-import warnings
+from functools import partial
 
 import pytest
 
@@ -18,6 +18,7 @@ from discern.effects.logbook import append, declaration_line, evaluation_line, w
 from discern.effects.store import FileFault
 from discern.outcomes import DropRecord, Evaluation, Judgement, Related, Result, Veto
 from discern.questions import Pair
+from tests.children import forked
 
 HASH, SUBJECT, COMMIT = "d" * 64, "5" * 64, "c" * 40
 SECRET = "S3CR3T"
@@ -154,20 +155,12 @@ def test_writers_at_once_lose_no_line(place, monkeypatch):
     monkeypatch.setattr(logbook, "LOGBOOK_LIMIT", 3_000)
     monkeypatch.setattr(logbook, "LOCK_SECONDS", 10.0)
     writers, each, size = 3, 20, 64
-    children = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads: the child only appends and leaves
-        for writer in range(writers):
-            child = os.fork()
-            if not child:
-                status = 99
-                try:
-                    for number in range(each):
-                        assert append(str(place), f"{writer} {number} ".ljust(size - 1, "x").encode() + b"\n") is None
-                    status = 0
-                finally:
-                    os._exit(status)
-            children.append(child)
+
+    def append_often(writer: int) -> None:
+        for number in range(each):
+            assert append(str(place), f"{writer} {number} ".ljust(size - 1, "x").encode() + b"\n") is None
+
+    children = [forked(partial(append_often, writer)) for writer in range(writers)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * writers
     kept = (place / "logbook.jsonl.1").read_bytes() + (place / "logbook.jsonl").read_bytes()
     seen = sorted(line.split()[:2] for line in kept.splitlines())
@@ -217,17 +210,12 @@ def test_a_torn_line_does_not_spoil_the_next(place):
 def test_a_line_that_finds_no_room_leaves_nothing_of_itself(place):
     """spec 8.5: a full disk."""
     append(str(place), b"one\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if not child:
-        status = 99
-        try:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
-            status = 0 if isinstance(append(str(place), b"x" * 30 + b"\n"), FileFault) else 1
-        finally:
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
+
+    def append_past_the_limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
+        assert isinstance(append(str(place), b"x" * 30 + b"\n"), FileFault)
+
+    assert os.waitpid(forked(append_past_the_limit), 0)[1] == 0
     assert lines(place) == [b"one\n"]
 
 

@@ -8,7 +8,6 @@ import os
 import resource
 import stat
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -17,6 +16,7 @@ import pytest
 from discern.effects import store
 from discern.effects.store import FileFault, load, read_proof, update, write_proof
 from discern.questions import EMPTY, Book, Pair, Question, StoreFault, declare, serve, write
+from tests.children import forked
 
 NOBODY = 65534
 
@@ -56,16 +56,7 @@ def names(place) -> set[str]:
 def in_child(work: Callable[[], object]) -> tuple[int, str]:
     """The exit status and the answer of `work`, done by a process of its own."""
     reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads: the child only calls the store and leaves
-        child = os.fork()
-    if not child:
-        status = 99
-        try:
-            os.write(writer, json.dumps(work()).encode())
-            status = 0
-        finally:
-            os._exit(status)
+    child = forked(lambda: os.write(writer, json.dumps(work()).encode()))
     os.close(writer)
     with open(reader, encoding="utf-8") as answer:
         said = answer.read()
@@ -282,20 +273,12 @@ def ask_and_answer(directory: str, key: str, number: int) -> None:
 def test_writers_at_once_lose_nothing(place):
     """spec 8.1, 8.2: under the lock; and a reader sees a whole book at any time, with never fewer words than before."""
     directory, writers, each = str(place), 3, 12
-    children = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        for writer in range(writers):
-            child = os.fork()
-            if not child:
-                status = 99
-                try:
-                    for number in range(each):
-                        ask_and_answer(directory, f"ask-{writer}", number)
-                    status = 0
-                finally:
-                    os._exit(status)
-            children.append(child)
+
+    def ask_often(writer: int) -> None:
+        for number in range(each):
+            ask_and_answer(directory, f"ask-{writer}", number)
+
+    children = [forked(partial(ask_often, writer)) for writer in range(writers)]
     seen = 0
     while children:
         book = load(directory)
@@ -332,13 +315,13 @@ def test_a_writer_waits_for_another(stored):
     with open(stored / "store.lock", "rb") as lock:
         store.fcntl.flock(lock, store.fcntl.LOCK_EX)
         reader, writer = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if not child:
+
+        def wait_and_write() -> None:
             lock.close()
             os.write(writer, b"x")
-            os._exit(0 if update(str(stored), become(NEW)) == "done" else 1)
+            assert update(str(stored), become(NEW)) == "done"
+
+        child = forked(wait_and_write)
         assert os.read(reader, 1) == b"x"
         time.sleep(0.1)
         assert load(str(stored)) == OLD
