@@ -37,11 +37,12 @@ class Content:
     """The changed lines of one file (spec 4.4).
 
     Each side holds every payload ended by one LF, so that a pattern, which has no LF, is found by one search, and so that the
-    length of a side is the sum of payload + 1 over its lines.
+    length of a side is the sum of payload + 1 over its lines. Its repr shows neither: no line of anyone's code gets into a log
+    or an exception's text that way (spec 8.6).
     """
 
-    added: bytes
-    removed: bytes
+    added: bytes = field(repr=False)
+    removed: bytes = field(repr=False)
 
     @classmethod
     def of(cls, added: Iterable[bytes] = (), removed: Iterable[bytes] = ()) -> Content:

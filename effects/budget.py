@@ -32,8 +32,11 @@ class Budget:
         self._bytes = 0
         self._lines = 0
 
-    def admit(self, cost: int, longest_line: int, lines: int) -> FileReason | None:
-        """Charge one file that was read; why its content is not to be had, or None. Nothing is read once a total is spent."""
+    def admit(self, cost: int, longest_line: int, lines: int, *, agree: bool = True) -> FileReason | None:
+        """Charge one file that was read; why its content is not to be had, or None. Nothing is read once a total is spent.
+
+        `agree`: everything that was seen of the file describes one state of it (spec 4.3).
+        """
         charge = min(cost, FILE_LIMIT + 1)
         if self._bytes + charge > TOTAL_LIMIT:
             self.spent = "total_bytes"
@@ -48,5 +51,7 @@ class Budget:
         if self._lines + lines > LINE_COUNT_LIMIT:
             self.spent = "line_count"
             return self.spent
+        if not agree:
+            return "inconsistent"
         self._lines += lines
         return None

@@ -23,6 +23,7 @@ from discern.vocabulary import BINARY_PREFIX, COUNTING_LIMIT, FILE_LIMIT, LINE_C
 DIFF = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--diff-algorithm=myers")
 PATCH = ("-p", "-U0", "--inter-hunk-context=0", "--no-indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/")
 HALVED = 1000  # counts of more files are asked in two halves, a processor each
+LOOKS = 8  # first bytes of objects that Git does not load, a process each
 NO_LINES = Lines(0, 0)
 
 
@@ -44,11 +45,17 @@ class Wanted(NamedTuple):
 
 NOTHING = FileFacts()
 BINARY = FileFacts(True, NO_LINES, NO_CONTENT)
+UNSEEN = FileFacts(False, Unavailable("file_limit"))  # text that Git would not load
 
 
 def unknown(reason: FileReason) -> FileFacts:
     """A file nothing is known of, for one reason."""
     return FileFacts(Unavailable(reason), Unavailable(reason), Unavailable(reason))
+
+
+def doubted(facts: FileFacts) -> FileFacts:
+    """What was read of a file that changed meanwhile: no fact of it stands (spec 4.3)."""
+    return FileFacts(*(fact if isinstance(fact, Unavailable | NotCollected) else Unavailable("inconsistent") for fact in facts))
 
 
 class Collector:
@@ -61,6 +68,7 @@ class Collector:
         self._attributes = attributes
         self._budget = Budget()
         self._counting = COUNTING_LIMIT
+        self._looks = LOOKS
         self._failed = False
 
     def collect(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> dict[int, FileFacts]:
@@ -82,10 +90,12 @@ class Collector:
 
     def _sizes(self, changes: dict[int, Change]) -> list[tuple[int, int | None]]:
         """Bytes of every side there is, with its file's index; None for one that is not in the repository."""
-        sides = [
-            (index, side.oid) for index, change in changes.items() for side in (change.base, change.current) if side is not None
-        ]
+        sides = [(index, side.oid) for index, change in changes.items() for side in change.sides]
         return [(index, size) for (index, _), size in zip(sides, self._objects.sizes([oid for _, oid in sides]), strict=True)]
+
+    def _past(self, limit: int, changes: dict[int, Change]) -> set[int]:
+        """The files one of whose sides has more bytes."""
+        return {index for index, size in self._sizes(changes) if size is not None and size > limit}
 
     def _collect(self, changes: tuple[Change, ...], wanted: dict[int, Wanted]) -> dict[int, FileFacts]:
         facts: dict[int, FileFacts] = {}
@@ -98,38 +108,45 @@ class Collector:
                 facts[index] = BINARY
             elif not change.untracked:
                 compared[index] = change
-        self._leave_out_big(compared, facts)
-        read = {index: change for index, change in compared.items() if wanted[index].content}
-        counted = {index: change for index, change in compared.items() if not wanted[index].content}
-        stream = Stream(self._git, self._sealed, self._attributes, read)
-        counts = self._ask_counts(counted)
+        counted, stream = self._compare(compared, {index for index in compared if wanted[index].content})
         for index in sorted(wanted):
             if changes[index].untracked:
                 facts[index] = self._untracked(index, changes[index].path, wanted[index])
-            elif index in read:
-                facts[index] = self._tracked(index, stream)
+            elif index in counted:
+                facts[index] = self._tracked(index, counted[index], stream) if wanted[index].content else counted[index]
         stream.stop()
-        answers = [self._git.wait(question) for question in counts]
-        self._failed = stream.failed or not all(answer.ok for answer in answers)
-        rows = {key: count for answer in answers for key, count in (parse_counts(answer.output) or {}).items()}
-        facts |= {index: self._counted(index, rows) for index in counted}
-        self._doubt_big(compared, facts)
+        self._failed |= stream.failed
         return facts
 
-    def _leave_out_big(self, compared: dict[int, Change], facts: dict[int, FileFacts]) -> None:
-        """Files that the attributes make text are loaded whole whatever their size: not those that Git itself would not load."""
-        forced = {index: change for index, change in compared.items() if self._attributes.get(index)}
-        for index in self._big(forced):
-            facts[index] = FileFacts(False, Unavailable("file_limit"), Unavailable("file_limit"))
-            del compared[index]
+    def _compare(self, compared: dict[int, Change], candidates: set[int]) -> tuple[dict[int, FileFacts], Stream]:
+        """Flags and counts of tracked files, and the patch of those content candidates that can be within one file's limit."""
+        # What the attributes make text is loaded whole whatever its size: not what Git itself would not load.
+        unseen = self._past(BIG_FILE, {index: change for index, change in compared.items() if self._attributes.get(index)})
+        # The cost of a file with one side is its size: Git need not compare it a second time to have its patch stopped.
+        alone = {index: change for index, change in compared.items() if index in candidates and len(change.sides) == 1}
+        read = {index: compared[index] for index in candidates - unseen - self._past(FILE_LIMIT, alone)}
+        stream = Stream(self._git, self._sealed, self._attributes, read)
+        questions = self._ask_counts({index: compared[index] for index in compared.keys() - unseen - read.keys()})
+        counts = dict(stream.counts())
+        for answer in map(self._git.wait, questions):
+            self._failed |= not answer.ok
+            counts |= parse_counts(answer.output) or {}
+        facts = {index: UNSEEN if index in unseen else self._counted(index, counts) for index in compared}
+        binary = {index: compared[index] for index, fact in facts.items() if fact is BINARY}
+        return facts | {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}, stream
 
-    def _doubt_big(self, compared: dict[int, Change], facts: dict[int, FileFacts]) -> None:
-        """Above a size Git calls a file binary unseen; then we do not know."""
-        for index in self._big({index: change for index, change in compared.items() if facts[index] is BINARY}):
-            facts[index] = unknown("file_limit")
-
-    def _big(self, changes: dict[int, Change]) -> set[int]:
-        return {index for index, size in self._sizes(changes) if size is not None and size > BIG_FILE}
+    def _look_at(self, change: Change) -> FileFacts:
+        """A file of which Git said unseen that it is binary, since it is so big: its first bytes say what it is (spec 4.1)."""
+        for side in change.sides:
+            if not self._looks:
+                return unknown("file_limit")
+            self._looks -= 1
+            prefix = self._objects.prefix(side.oid, BINARY_PREFIX)
+            if prefix is None:
+                return unknown("unreadable")
+            if b"\0" in prefix:
+                return BINARY
+        return UNSEEN
 
     def _ask_counts(self, counted: dict[int, Change]) -> list[Question]:
         indexes = sorted(counted)
@@ -151,26 +168,28 @@ class Collector:
             deletions += count.deletions
         return FileFacts(False, Lines(insertions, deletions)) if found else unknown("inconsistent")
 
-    def _tracked(self, index: int, stream: Stream) -> FileFacts:
-        """A content candidate that Git compared: counts and lines must agree (spec 4.3)."""
-        counted = self._counted(index, stream.counts())
-        if counted.binary is not False or not isinstance(counted.lines, Lines):
+    def _tracked(self, index: int, counted: FileFacts, stream: Stream) -> FileFacts:
+        """A content candidate that Git compared: counts and lines must agree, or neither is believed (spec 4.3)."""
+        if counted.binary is not False:
             return counted
         if self._budget.spent:
             stream.stop()
             return counted._replace(content=Unavailable(self._budget.spent))
-        sections = stream.sections(index)
-        if any(section.over for section in sections):
+        sections = stream.sections(index) if index in stream else []
+        if index not in stream or any(section.over for section in sections):
             return counted._replace(content=Unavailable(self._budget.admit(FILE_LIMIT + 1, 0, 0) or "file_limit"))
         added, removed = (Side(b"".join(section.side(sign).raw for section in sections)) for sign in (b"+", b"-"))
         content = Content(added.payloads, removed.payloads)
         seen = Lines(content.added.count(b"\n"), content.removed.count(b"\n"))
+        agree = seen == counted.lines and not any(section.broken for section in sections)
         reason = self._budget.admit(
-            len(added.raw) + len(removed.raw), longest_of(content.added, content.removed), seen.insertions + seen.deletions
+            len(added.raw) + len(removed.raw),
+            longest_of(content.added, content.removed),
+            seen.insertions + seen.deletions,
+            agree=agree,
         )
-        if reason is None and (seen != counted.lines or any(section.broken for section in sections)):
-            reason = "inconsistent"
-        return counted._replace(content=content if reason is None else Unavailable(reason))
+        lines = counted.lines if agree else Unavailable("inconsistent")
+        return FileFacts(False, lines, content if reason is None else Unavailable(reason))
 
     def _untracked(self, index: int, path: bytes, wanted: Wanted) -> FileFacts:
         """A file that Git does not have: read here, within the same budget, in its turn (spec 4.7)."""
@@ -179,18 +198,24 @@ class Collector:
         with self._worktree.regular(path) as reader:
             if isinstance(reader, str):
                 return unknown(reader)
-            prefix = reader.read(BINARY_PREFIX)
-            if prefix == "unreadable":
-                return unknown("unreadable")
-            attribute = self._attributes.get(index)
-            if attribute is False or (attribute is None and b"\0" in prefix):
+            if self._attributes.get(index) is False:
                 return BINARY
-            if not wanted.content:
-                return FileFacts(False, self._count(reader, prefix) if wanted.lines else NOT_COLLECTED)
-            if self._budget.spent:
-                lines = Unavailable("total_bytes") if self._budget.spent == "total_bytes" else self._count(reader, prefix)
-                return FileFacts(False, lines, Unavailable(self._budget.spent))
-            return self._read(reader, prefix)
+            facts = self._look_into(reader, wanted, text=index in self._attributes)
+            return facts if reader.steady() else doubted(facts)
+
+    def _look_into(self, reader: Reader, wanted: Wanted, *, text: bool) -> FileFacts:
+        """What a verified file holds, as much of it as is wanted. `text`: whatever its bytes."""
+        prefix = reader.read(BINARY_PREFIX)
+        if prefix == "unreadable":
+            return unknown("unreadable")
+        if not text and b"\0" in prefix:
+            return BINARY
+        if not wanted.content:
+            return FileFacts(False, self._count(reader, prefix) if wanted.lines else NOT_COLLECTED)
+        if self._budget.spent:
+            lines = Unavailable("total_bytes") if self._budget.spent == "total_bytes" else self._count(reader, prefix)
+            return FileFacts(False, lines, Unavailable(self._budget.spent))
+        return self._read(reader, prefix)
 
     def _read(self, reader: Reader, prefix: bytes) -> FileFacts:
         rest = reader.read(FILE_LIMIT + 1 - len(prefix))
@@ -199,7 +224,7 @@ class Collector:
         side = Side(prefix + rest)
         content = Content(side.payloads, b"")
         lines = content.added.count(b"\n")
-        reason = self._budget.admit(len(side.raw), longest_of(content.added), lines)
+        reason = self._budget.admit(len(side.raw), longest_of(content.added), lines, agree=reader.steady())
         counted = Unavailable(reason) if reason in ("file_limit", "total_bytes") else Lines(lines, 0)
         return FileFacts(False, counted, content if reason is None else Unavailable(reason))
 
@@ -251,6 +276,9 @@ class Stream:
             section = self._waiting.popleft()
             found += [section] if section.number == index else []
         return found
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._read
 
     def stop(self) -> None:
         """Nobody will ask for more."""

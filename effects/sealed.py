@@ -156,7 +156,7 @@ class Objects:
     """A conversation with one `cat-file` process: sizes and bodies of objects, and the policy commit's tree walked by path."""
 
     def __init__(self, git: Git, sealed: Sealed) -> None:
-        self._git = git
+        self._git, self._setting = git, sealed.setting
         self._buffer = bytearray()
         self._oid_bytes = 32 if sealed.object_format == "sha256" else 20
         self._trees: dict[str, dict[bytes, Entry]] = {}
@@ -175,6 +175,17 @@ class Objects:
         """The bytes of an object; its size alone if it has more than `limit` bytes; None where it is not to be had."""
         size = self.sizes([name])[0]
         return self._bodies([name])[0] if size is not None and size <= limit else size
+
+    def prefix(self, oid: str, length: int) -> bytes | None:
+        """The first bytes of a blob of any size, from a process of its own that is stopped there; None where it is not there."""
+        found = bytearray()
+
+        def take(piece: bytes) -> bool:
+            found.extend(piece)
+            return len(found) < length
+
+        answer = self._git.wait(self._git.ask(self._setting, "cat-file", "blob", oid, sink=take))
+        return bytes(found[:length]) if answer.ok or answer.stopped else None
 
     def there(self, name: str) -> bool:
         """Whether an object is in the repository."""

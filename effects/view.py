@@ -58,9 +58,14 @@ class Change(NamedTuple):
     untracked: bool = False
 
     @property
+    def sides(self) -> tuple[Entry, ...]:
+        """The sides there are, the policy commit's first."""
+        return tuple(side for side in (self.base, self.current) if side is not None)
+
+    @property
     def gitlink(self) -> bool:
         """A submodule on either side: never text, never binary (spec 4.8)."""
-        return any(side is not None and side.mode == GITLINK for side in (self.base, self.current))
+        return any(side.mode == GITLINK for side in self.sides)
 
 
 class Marks:

@@ -163,6 +163,10 @@ class Reader:
             limit -= len(piece)
         return b"".join(pieces)
 
+    def steady(self) -> bool:
+        """Whether the file is still in the state in which it was opened."""
+        return signature(os.fstat(self._fd)) == self.seen
+
     def digest(self, object_format: str) -> str:
         """The id of the file's bytes as they are, read in pieces; of something else if it changes meanwhile."""
         import hashlib

@@ -63,6 +63,16 @@ def test_a_total_that_is_spent_stays_spent():
     assert budget.admit(1, 1, 1) == budget.spent == "total_bytes"
 
 
+def test_what_does_not_agree_is_the_last_reason_and_charges_no_lines():
+    """spec 4.6: every other reason comes before `inconsistent`; lines are charged only for a file that is admitted."""
+    budget = Budget()
+    assert budget.admit(FILE_LIMIT + 1, 1, 1, agree=False) == "file_limit"
+    assert budget.admit(9, LINE_LIMIT + 1, 1, agree=False) == "line_limit"
+    assert budget.admit(9, 1, LINE_COUNT_LIMIT, agree=False) == "inconsistent"
+    assert budget.admit(9, 1, LINE_COUNT_LIMIT) is None
+    assert budget.admit(9, 1, 1, agree=False) == budget.spent == "line_count"
+
+
 @pytest.mark.parametrize(
     ("raw", "payloads"),
     [

@@ -10,7 +10,7 @@ import pytest
 
 from discern.effects import content, patch, sealed, view
 from discern.effects.patch import DRAINED, Count, PatchReader
-from discern.effects.worktree import system_open
+from discern.effects.worktree import Reader, system_open
 from discern.facts import NO_CONTENT, Lines, NotCollected, Unavailable
 from discern.vocabulary import BINARY_PREFIX, COUNTING_LIMIT, FILE_LIMIT, LINE_COUNT_LIMIT, LINE_LIMIT, TOTAL_LIMIT
 from tests.repositories import EVERYTHING, Repo
@@ -391,8 +391,8 @@ def test_a_huge_file_costs_neither_time_nor_memory(start):
 
 @pytest.mark.parametrize("megabytes", [24, pytest.param(300, marks=pytest.mark.long)])
 def test_a_flood_is_stopped_and_not_drained(start, taken, megabytes):
-    """spec 4.6: a committed file far past its limit: counted in full by Git, read no further than it takes to know better."""
-    repo = start({"a": "a\n"})
+    """spec 4.6: a file changed far past its limit: counted in full by Git, read no further than it takes to know better."""
+    repo = start({"a": "a\n", "big": "b\n"})
     repo.config("core.looseCompression", "0")
     repo.write("big", text(megabytes << 20))
     repo.write("z", "needle\n")
@@ -401,7 +401,7 @@ def test_a_flood_is_stopped_and_not_drained(start, taken, megabytes):
     seen = repo.view()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seen.shapes == {"big": ("added", megabytes << 14, 0, False), "z": ("added", 1, 0, False)}
+    assert seen.shapes == {"big": ("modified", megabytes << 14, 1, False), "z": ("added", 1, 0, False)}
     assert (seen.why("big"), seen.added("z")) == ("file_limit", [b"needle"])
     assert sum(taken) < FILE_LIMIT + DRAINED + (4 << 20)
     assert peak < 24 << 20
@@ -410,7 +410,7 @@ def test_a_flood_is_stopped_and_not_drained(start, taken, megabytes):
 
 def test_floods_are_few(start, taken):
     """spec 4.6, 4.11: each spends an eighth of the total, so Git is started anew at most eight times."""
-    repo = start({"a": "a\n"})
+    repo = start({f"big{n:02}": "b\n" for n in range(11)})
     repo.config("core.looseCompression", "0")
     for n in range(11):
         repo.write(f"big{n:02}", text(3 << 20))
@@ -419,25 +419,63 @@ def test_floods_are_few(start, taken):
     seen = repo.view()
     reasons = [seen.why(path) for path in seen.paths]
     assert reasons == ["file_limit"] * 8 + ["total_bytes"] * 4
-    assert {seen.shapes[f"big{n:02}"] for n in range(11)} == {("added", 3 << 14, 0, False)}
+    assert {seen.shapes[f"big{n:02}"] for n in range(11)} == {("modified", 3 << 14, 1, False)}
     assert seen.questions.count("diff-tree") <= 9
     assert sum(taken) < 9 * (FILE_LIMIT + DRAINED + (3 << 20))
 
 
-def test_what_git_itself_would_not_load_is_not_known(start, monkeypatch):
-    """spec 4.1: above its size Git calls a file binary unseen; the limit is Git's own default, here made small."""
+@pytest.mark.parametrize("place", ["staged", "deleted"])
+def test_the_size_of_a_new_or_deleted_file_is_its_cost(start, taken, place):
+    """spec 4.6: Git counts the lines of one past its limit, and is not asked for its patch; it is charged like any other."""
+    files = {f"big{n}": text(FILE_LIMIT + 1) for n in range(8)} | {"y": text(FILE_LIMIT), "z": b"needle\n"}
+    seen = lay(start, files, place).view()
+    reasons = {path: seen.why(path) for path in files}
+    assert reasons == {f"big{n}": "file_limit" for n in range(8)} | dict.fromkeys("yz", "total_bytes")
+    assert seen.file("big7").lines in (Lines(FILE_LIMIT // 64 + 1, 0), Lines(0, FILE_LIMIT // 64 + 1))
+    assert sum(taken) < FILE_LIMIT * 2
+
+
+@pytest.fixture
+def small_git(monkeypatch):
+    """Git's own limit of what it loads, made small."""
     for module in (sealed, content):
         monkeypatch.setattr(module, "BIG_FILE", 1 << 20)
-    repo = start({".gitattributes": "*.txt diff\n*.dat -diff\n"})
-    for path in ("at", "past", "past.txt", "past.dat"):
+
+
+def test_what_git_itself_would_not_load(start, small_git):
+    """spec 4.1, 4.6: above its size Git calls a file binary unseen: the first bytes say what it is, no one says its lines."""
+    repo = start({".gitattributes": "*.txt diff\n*.dat -diff\n", "was-binary": b"\0"})
+    for path in ("at", "past", "past.txt", "past.dat", "was-binary"):
         repo.write(path, text((1 << 20) + path.startswith("past")))
+    repo.write("late.bin", text(BINARY_PREFIX - 1)[:-1] + b"\n\0" + text(1 << 20))
+    repo.write("late.text", text(BINARY_PREFIX)[:-1] + b"\n\0" + text(1 << 20))
+    repo.append("was-binary", "more\n")
     repo.commit()
-    assert repo.view().shapes == {
+    seen = repo.view()
+    assert seen.shapes == {
         "at": ("added", 1 << 14, 0, False),
-        "past": ("added", "file_limit", "file_limit"),
+        "late.bin": ("added", 0, 0, True),
+        "late.text": ("added", "file_limit", False),
+        "past": ("added", "file_limit", False),
         "past.dat": ("added", 0, 0, True),
         "past.txt": ("added", "file_limit", False),
+        "was-binary": ("modified", 0, 0, True),
     }
+    assert seen.file("late.bin").content == NO_CONTENT
+    assert {seen.why(path) for path in ("at", "late.text", "past", "past.txt")} == {"file_limit"}
+
+
+def test_what_git_would_not_load_is_charged_and_looked_at_a_few_times(start, small_git):
+    """spec 4.6, 4.11: one byte past the limit for each; behind so many nobody looks, and the flag is not guessed either."""
+    repo = start()
+    for n in range(10):
+        repo.write(f"big{n}", text(2 << 20))
+    repo.write("z", "needle\n")
+    repo.commit()
+    seen = repo.view()
+    assert [seen.file(path).binary for path in seen.paths] == [False] * 8 + [Unavailable("file_limit")] * 2 + [False]
+    assert [seen.why(path) for path in seen.paths] == ["file_limit"] * 10 + ["total_bytes"]
+    assert seen.questions.count("cat-file") == 9
 
 
 # -- what is binary ------------------------------------------------------------------------------------------------------------
@@ -552,6 +590,46 @@ def test_an_untracked_file_that_may_not_be_read(start):
     assert repo.view(opener=opener).shapes == {"a": ("added", 1, 0, False), "f": ("added", "unreadable", "unreadable")}
 
 
+@pytest.mark.parametrize("policy", [EVERYTHING, COUNTING, FLAGGING], ids=["lines", "counts", "flags"])
+def test_an_untracked_file_that_changes_while_it_is_read_is_not_known(start, monkeypatch, policy):
+    """spec 4.3: one snapshot, or `inconsistent`; a reason that was found all the same stands, and no line of it is charged."""
+    repo = start(policy=policy)
+    files = {
+        "a": b"needle\n",
+        "b": b"b\n" * (LINE_COUNT_LIMIT - 2),
+        "big": text(FILE_LIMIT + 1),
+        "n.bin": b"\0",
+        "z": b"needle\n",
+    }
+    for path, data in files.items():
+        repo.write(path, data)
+    before, real = {path: os.stat(repo.at(path)) for path in files}, Reader.read
+
+    def read(self, limit):
+        found = real(self, limit)
+        for path in ("b", "big", "n.bin"):
+            if before[path].st_ino == self.seen.inode:
+                repo.append(path, "more\n")
+        return found
+
+    monkeypatch.setattr(Reader, "read", read)
+    seen = repo.view()
+    assert {path: seen.file(path).binary for path in files} == {
+        "a": False,
+        "z": False,
+        **dict.fromkeys(("b", "big", "n.bin"), Unavailable("inconsistent")),
+    }
+    if policy == EVERYTHING:
+        assert {path: seen.why(path) for path in files} == {
+            **dict.fromkeys("az", "available"),
+            **dict.fromkeys(("b", "n.bin"), "inconsistent"),
+            "big": "file_limit",
+        }
+    if policy != FLAGGING:
+        assert seen.file("z").lines == Lines(1, 0)
+        assert seen.file("b").lines == Unavailable("inconsistent")
+
+
 def test_a_tracked_file_that_changes_while_it_is_stored_is_not_known(start, monkeypatch):
     """spec 4.3: one snapshot, or `inconsistent`."""
     repo = start({"a": "a\n", "b": "b\n"})
@@ -587,8 +665,10 @@ def test_counts_and_lines_that_disagree_are_not_believed(start, monkeypatch, lie
     monkeypatch.setattr(patch, "parse_counts", tampered)
     seen = repo.view()
     assert (seen.why("a"), seen.why("b")) == ("available", "inconsistent")
-    if lie == "no count":
-        assert seen.shapes["b"] == ("modified", "inconsistent", "inconsistent")
+    assert seen.shapes == {
+        "a": ("modified", 1, 0, False),
+        "b": ("modified", "inconsistent", "inconsistent" if lie == "no count" else False),
+    }
 
 
 def test_untracked_links_are_not_followed(start):
