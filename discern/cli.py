@@ -60,6 +60,7 @@ def main() -> NoReturn:
     for stream in (out, err):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by whoever started us, it would hide how Git ended
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, interrupt)

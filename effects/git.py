@@ -19,8 +19,10 @@ CHUNK = 1 << 20  # bytes; a pipe is asked to hold as much, so that Git seldom wa
 PATIENT = 1 << 17  # bytes of an answer from which on it is long, and of a piece that is worth a read
 NAP = 0.001  # seconds
 SECONDS = 600.0  # one question may take; a filter or a file system that hangs must not hang us for ever
+LOST = 1 << 16  # in the place of an exit status that somebody else has taken
+OTHERS_WAIT = b"how Git ended cannot be known: this process ignores SIGCHLD, or waits for children that are not its own"
 STDERR_KEPT = 4096  # bytes of Git's own words, for an account
-F_SETPIPE_SZ = 1031  # Linux; fcntl has no name for it before Python 3.10 and none elsewhere
+F_SETPIPE_SZ = 1031  # Linux; fcntl has no name for it elsewhere
 
 # What stays of the ambient GIT_ variables where Git must see what the user configured: their configuration, whether they trust
 # the repository, and where Git's own programs lie. All others could redirect a question or change its answer.
@@ -162,28 +164,27 @@ class Git:
         limit: int = 1 << 62,
     ) -> Question:
         """Start Git. `stdin` is fed while output is read; `keep_open` leaves it open for `feed`. `limit`: bytes of output."""
-        out, out_end = os.pipe()
-        err, err_end = os.pipe()
-        feeding = keep_open or bool(stdin)
-        in_end, feed = os.pipe() if feeding else (os.open(os.devnull, os.O_RDONLY), -1)
         argv = ["git", "-C", setting.directory, *setting.options, *arguments]
-        wiring = [(os.POSIX_SPAWN_DUP2, end, n) for n, end in enumerate((in_end, out_end, err_end))]
+        (out, out_end), (err, err_end), *fed = pipes(3 if keep_open or stdin else 2)
+        wiring: list[tuple[int, ...] | tuple[int, int, str, int, int]]
+        wiring = [(os.POSIX_SPAWN_DUP2, end, 0) for end, _ in fed] or [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+        wiring += [(os.POSIX_SPAWN_DUP2, out_end, 1), (os.POSIX_SPAWN_DUP2, err_end, 2)]
         try:
-            pid = os.posix_spawnp("git", argv, setting.environment, file_actions=wiring, setsigdef=[signal.SIGPIPE])
+            pid = os.posix_spawnp(
+                "git", argv, setting.environment, file_actions=wiring, setsigdef=[signal.SIGPIPE, signal.SIGCHLD]
+            )
         except OSError:
-            for end in (out, err, *((feed,) if feeding else ())):
-                os.close(end)
+            close_all(out, err, *(feed for _, feed in fed))
             raise
         finally:
-            for end in (in_end, out_end, err_end):
-                os.close(end)
+            close_all(out_end, err_end, *(end for end, _ in fed))
         question = Question(arguments[0], pid, sink, limit)
         self.asked.append(question)
         widen(out)
         self._out[out] = self._err[err] = question
         for fd in (out, err):
             self._poll.register(fd, select.POLLIN)
-        if feeding:
+        for _, feed in fed:
             os.set_blocking(feed, False)
             self._in[feed] = (question, bytearray(stdin or b""), keep_open)
             self._poll.register(feed, select.POLLOUT if stdin else 0)
@@ -207,7 +208,8 @@ class Git:
     def stop(self, question: Question) -> None:
         """End a question before its time."""
         if question.answer is None:
-            os.kill(question.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(question.pid, signal.SIGKILL)
             self._finish(question, stopped=True)
 
     def pump(self) -> None:
@@ -254,7 +256,9 @@ class Git:
         for table in (self._out, self._in):
             for fd in [fd for fd, owner in table.items() if (owner[0] if isinstance(owner, tuple) else owner) is question]:
                 self._close(fd, table)
-        _, status = os.waitpid(question.pid, 0)
+        status = LOST
+        with suppress(ChildProcessError):
+            status = os.waitstatus_to_exitcode(os.waitpid(question.pid, 0)[1])
         for fd in [fd for fd, owner in self._err.items() if owner is question]:
             os.set_blocking(fd, False)  # a program that Git started may still hold it: what is there now is all we want
             with suppress(BlockingIOError):
@@ -263,11 +267,29 @@ class Git:
         question.seconds = time.perf_counter() - question.began
         output = b"".join(question.pieces)
         question.pieces = []
-        question.answer = Answer(os.waitstatus_to_exitcode(status), output, question.words, stopped)
+        question.answer = Answer(status, output, question.words if status != LOST else OTHERS_WAIT, stopped)
 
     def _close(self, fd: int, table: dict[int, Question] | dict[int, tuple[Question, bytearray, bool]]) -> None:
         del table[fd]
         self._poll.unregister(fd)
+        os.close(fd)
+
+
+def pipes(count: int) -> list[tuple[int, int]]:
+    """So many pipes, as (read end, write end). Raises OSError if there are no descriptors left, and leaves none open then."""
+    made: list[tuple[int, int]] = []
+    try:
+        while len(made) < count:
+            made.append(os.pipe())
+    except OSError:
+        close_all(*(end for pair in made for end in pair))
+        raise
+    return made
+
+
+def close_all(*descriptors: int) -> None:
+    """Close each of them."""
+    for fd in descriptors:
         os.close(fd)
 
 

@@ -10,11 +10,19 @@ import errno
 import fcntl
 import os
 import stat
+from collections.abc import Mapping
 from typing import Final
 
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 ATTEMPTS: Final = 16  # at a directory of one's own, each lost to a sweep that came between making and locking
+
+
+def temporary_directory(environment: Mapping[str, str]) -> str:
+    """Where throw-away files go. The module `tempfile` says the same for more than all other imports here together."""
+    named = environment.get("TMPDIR")
+    places = (os.path.abspath(named) if named else "", "/tmp", "/var/tmp")  # noqa: S108 - what is made there is private
+    return next(filter(os.path.isdir, places), os.getcwd())
 
 
 class PrivateDirectory:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from discern.effects import private
@@ -100,7 +100,7 @@ def blob_id(body: bytes, object_format: str) -> str:
 
 def seal(git: Git, repository: Repository) -> Sealed:
     """Make the directory, which its `place` removes. Raises OSError if no temporary directory can be written."""
-    parent = temporary_directory(git.ambient)
+    parent = private.temporary_directory(git.ambient)
     private.sweep(parent, PURPOSE)  # it holds what changed files hold: none outlives a killed run for long
     place = private.make(parent, PURPOSE)
     try:
@@ -126,13 +126,6 @@ def furnish(directory: str, repository: Repository) -> None:
     for name, body in files.items():
         with open(f"{directory}/{name}", "wb") as file:
             file.write(body)
-
-
-def temporary_directory(environment: Mapping[str, str]) -> str:
-    """Where throw-away files go. The module `tempfile` says the same for more than all other imports here together."""
-    named = environment.get("TMPDIR")
-    places = (os.path.abspath(named) if named else "", "/tmp", "/var/tmp")  # noqa: S108 - what is made there is private
-    return next(filter(os.path.isdir, places), os.getcwd())
 
 
 def quoted(path: bytes) -> bytes:

@@ -8,27 +8,47 @@ from discern.effects.git import Git, Setting
 from discern.effects.repository import Repository
 from discern.effects.sealed import Sealed, quoted
 
-HASHING = ("-c", "core.safecrlf=false", "-c", "core.looseCompression=0", "-c", "core.bigFileThreshold=512m")
+# `umask` is what Git does without a setting; one it cannot read would end every command that stores.
+HASHING = (
+    *("-c", "core.safecrlf=false", "-c", "core.looseCompression=0", "-c", "core.bigFileThreshold=512m"),
+    *("-c", "core.sharedRepository=umask"),
+)
 ATTEMPTS = 6  # at hashing files, when one of them stops Git
 
 
-def hash_files(git: Git, setting: Setting, paths: list[bytes], *options: str) -> list[str | None]:
+def storing(repository: Repository, sealed: Sealed) -> Setting:
+    """As the user has it configured, but what is stored goes where it is thrown away."""
+    alternates = quoted(os.fsencode(repository.common_directory + "/objects"))
+    place = {"GIT_OBJECT_DIRECTORY": sealed.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(alternates)}
+    setting = repository.setting
+    return setting._replace(options=(*setting.options, *HASHING), environment=setting.environment | place)
+
+
+def hash_files(git: Git, setting: Setting, paths: list[bytes], *, store: bool) -> list[str | None]:
     """The ids that `git add` would store these files under (spec 7.2); None for one that could not be read.
 
     One process for all; a file that vanishes or cannot be converted ends it, and it is asked again for the others, a few times.
+    Unless Git stores, it only complains of a file that it cannot encode, and hashes it as it is: then it is asked to store.
     """
-    setting = setting._replace(options=(*setting.options, *HASHING))
+    if paths and not store:
+        answer = git.wait(git.ask(setting, "hash-object", "--stdin-paths", stdin=listed(paths)))
+        if answer.ok and not answer.words:
+            return list(map(bytes.decode, answer.output.split()))
     found: dict[bytes, str] = {}
     rest = paths
     for attempt in range(ATTEMPTS):
         if not rest:
             break
-        names = b"".join(quoted(path) + b"\n" for path in rest)
-        answer = git.wait(git.ask(setting, "hash-object", *options, "--stdin-paths", stdin=names))
+        answer = git.wait(git.ask(setting, "hash-object", "-w", "--stdin-paths", stdin=listed(rest)))
         oids = [oid.decode() for oid in answer.output.split()]
         found |= zip(rest, oids, strict=False)
         rest = rest[len(oids) + 1 :] if attempt else converted_last(git, setting, rest[len(oids) + 1 :])
     return [found.get(path) for path in paths]
+
+
+def listed(paths: list[bytes]) -> bytes:
+    """Paths as Git reads them, a line each."""
+    return b"".join(quoted(path) + b"\n" for path in paths)
 
 
 def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes]:
@@ -42,9 +62,7 @@ def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes
     return sorted(paths, key=lambda path: path in converted)
 
 
-def add_files(
-    git: Git, setting: Setting, repository: Repository, sealed: Sealed, compared: tuple[str, ...], paths: list[bytes]
-) -> bytes | None:
+def add_files(git: Git, repository: Repository, sealed: Sealed, compared: tuple[str, ...], paths: list[bytes]) -> bytes | None:
     """Add tracked files to a copy of the index, and how it then differs from a tree, as raw rows; None if a file stops Git.
 
     Only an index knows whether a file was stored with line ends of two characters, which then stay, and what the attributes in it
@@ -56,9 +74,8 @@ def add_files(
         times = os.fstat(index.fileno())
     os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))  # or an edit of the index's own second would be taken for none
     place = {"GIT_INDEX_FILE": copy}
-    ours = setting._replace(
-        options=(*setting.options, *HASHING, "-c", "core.splitIndex=false"), environment=setting.environment | place
-    )
+    ours = storing(repository, sealed)
+    ours = ours._replace(options=(*ours.options, "-c", "core.splitIndex=false"), environment=ours.environment | place)
     names = b"".join(path + b"\0" for path in paths)
     if not git.wait(git.ask(ours, "update-index", "-z", "--stdin", stdin=names)).ok:
         return None

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from discern.effects.git import Git
 from discern.effects.repository import Repository
-from discern.effects.sealed import Entry, Objects, blob_id
-from discern.effects.storing import hash_files, keeps_modes
+from discern.effects.sealed import Entry, Objects, Sealed, blob_id
+from discern.effects.storing import hash_files, keeps_modes, storing
 from discern.effects.view import LINK, Change
 from discern.effects.worktree import Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT
@@ -18,7 +18,12 @@ Sides = tuple[Entry | None, Entry | None]
 
 
 def identify(
-    git: Git, repository: Repository, worktree: Worktree | None, changes: tuple[Change, ...], wanted: Iterable[int]
+    git: Git,
+    repository: Repository,
+    sealed: Sealed,
+    worktree: Worktree | None,
+    changes: tuple[Change, ...],
+    wanted: Iterable[int],
 ) -> dict[int, Sides]:
     """Both sides of these changed paths, by index; one that has no safe identity is left out.
 
@@ -32,12 +37,13 @@ def identify(
     }
     untracked = [index for index in wanted if changes[index].untracked]
     if untracked and worktree is not None:
-        sides |= {index: (None, entry) for index, entry in store_names(git, repository, worktree, changes, untracked).items()}
+        entries = store_names(git, repository, sealed, worktree, changes, untracked)
+        sides |= {index: (None, entry) for index, entry in entries.items()}
     return sides
 
 
 def store_names(
-    git: Git, repository: Repository, worktree: Worktree, changes: tuple[Change, ...], untracked: list[int]
+    git: Git, repository: Repository, sealed: Sealed, worktree: Worktree, changes: tuple[Change, ...], untracked: list[int]
 ) -> dict[int, Entry]:
     """What `git add` would make of untracked files: links as their target text, regular files from a verified descriptor."""
     entries: dict[int, Entry] = {}
@@ -57,7 +63,8 @@ def store_names(
                 regular.append((index, reader.seen))
     executable = bool(regular) and any(seen.mode & stat.S_IXUSR for _, seen in regular) and keeps_modes(git, repository)
     prefix = os.fsencode(repository.prefix)
-    oids = hash_files(git, repository.setting, [prefix + changes[index].path for index, _ in regular])
+    paths = [prefix + changes[index].path for index, _ in regular]
+    oids = hash_files(git, storing(repository, sealed), paths, store=False)
     for (index, seen), oid in zip(regular, oids, strict=True):
         info = worktree.look_again(changes[index].path)
         # Hashed was what was verified, and nothing else.

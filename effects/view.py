@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from discern.effects.git import Git, Question, Setting
+from discern.effects.git import Git, Question
 from discern.effects.gitlinks import checked_out
 from discern.effects.repository import Repository
-from discern.effects.sealed import Entry, Objects, Sealed, blob_id, quoted
-from discern.effects.storing import add_files, hash_files, keeps_modes
+from discern.effects.sealed import Entry, Objects, Sealed, blob_id
+from discern.effects.storing import add_files, hash_files, keeps_modes, storing
 from discern.effects.worktree import Absent, Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT, FileReason, Kind
 
@@ -317,15 +317,12 @@ class Enumeration:
 
     def _hash(self, worktree: Worktree, regular: list[tuple[Candidate, Signature]]) -> None:
         """One process stores them all; what changes under its hands is not known (spec 4.3)."""
-        alternates = quoted(os.fsencode(self._repository.common_directory + "/objects"))
-        environment = {"GIT_OBJECT_DIRECTORY": self._sealed.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(alternates)}
-        setting = self._repository.setting._replace(environment=self._repository.setting.environment | environment)
         # Only Git's index knows whether a file was stored with such line ends, and what attributes say that are not on disk.
-        added = (
-            self._add(setting, [candidate.path for candidate, _ in regular if candidate.listed]) if self._index_matters else {}
-        )
+        added = self._add([candidate.path for candidate, _ in regular if candidate.listed]) if self._index_matters else {}
         rest = [candidate.path for candidate, _ in regular if candidate.path not in added]
-        oids = added | dict(zip(rest, hash_files(self._git, setting, rest, "-w"), strict=True))
+        oids = added | dict(
+            zip(rest, hash_files(self._git, storing(self._repository, self._sealed), rest, store=True), strict=True)
+        )
         for candidate, seen in regular:
             oid = oids[candidate.path]
             info = worktree.look_again(candidate.path)
@@ -337,9 +334,9 @@ class Enumeration:
             current = Entry(candidate.mode, oid) if oid is not None and trouble is None else None
             self._settle(candidate.path, self._base(candidate.path, candidate.stored), current, trouble)
 
-    def _add(self, setting: Setting, paths: list[bytes]) -> dict[bytes, str | None]:
+    def _add(self, paths: list[bytes]) -> dict[bytes, str | None]:
         """What `git add` stores in a copy of the index; nothing if one of the files stops it."""
-        rows = add_files(self._git, setting, self._repository, self._sealed, (*RAW, self._policy_tree, "--"), paths)
+        rows = add_files(self._git, self._repository, self._sealed, (*RAW, self._policy_tree, "--"), paths)
         found = parse_raw(rows) if rows is not None else None
         if found is None:
             return {}

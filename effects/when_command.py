@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -54,7 +53,7 @@ NUMBERED: Final = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")  # one each for every
 
 
 class Bounds(NamedTuple):
-    """What a command may take, the shell that runs it, and where its input lies (None: the system's temporary directory)."""
+    """What a command may take, the shell that runs it, and where its input lies (None: as the environment has it)."""
 
     seconds: float = WHEN_SECONDS
     output: int = WHEN_OUTPUT_LIMIT
@@ -85,7 +84,7 @@ def answer(
             "when_input_failed", "a changed path is not valid UTF-8: rename it, or leave it out with `exclude_paths`"
         )
     with deferred_signals() as interrupted:
-        place = _make_place(bounds.temporary)
+        place = _make_place(bounds.temporary or private.temporary_directory(environment))
         if isinstance(place, Unanswered):
             return place
         try:
@@ -98,9 +97,9 @@ def answer(
     return unanswered("when_input_cleanup_failed", f"the input of the `when` command is left in {place.path} ({left}): remove it")
 
 
-def sweep(temporary: str | None = None) -> None:
+def sweep(temporary: str) -> None:
     """Removes what killed evaluators left of their inputs (spec 6.3). `answer` does so too, before it makes its own."""
-    private.sweep(temporary or tempfile.gettempdir(), PURPOSE)
+    private.sweep(temporary, PURPOSE)
 
 
 def command_environment(ambient: Mapping[str, str], directory: str, document: str) -> dict[str, str]:
@@ -159,12 +158,12 @@ def _lend_itself(place: PrivateDirectory, root: str) -> None:
         place.write(ITSELF, itself(root), 0o700)
 
 
-def _make_place(temporary: str | None) -> PrivateDirectory | Unanswered:
+def _make_place(temporary: str) -> PrivateDirectory | Unanswered:
     try:
         sweep(temporary)
-        return private.make(temporary or tempfile.gettempdir(), PURPOSE)
+        return private.make(temporary, PURPOSE)
     except OSError as error:
-        return _input_failed(temporary or "the temporary directory", error)
+        return _input_failed(temporary, error)
 
 
 def _unanswered_by(ending: Stopped, bounds: Bounds) -> Unanswered:

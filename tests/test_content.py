@@ -637,8 +637,8 @@ def test_a_tracked_file_that_changes_while_it_is_stored_is_not_known(start, monk
         repo.append(path, "more\n")
     real = view.hash_files
 
-    def meanwhile(*arguments):
-        found = real(*arguments)
+    def meanwhile(*arguments, **options):
+        found = real(*arguments, **options)
         repo.append("b", "and more\n")
         return found
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -207,6 +210,45 @@ def test_nothing_is_left_at_the_end(here):
     for question in running:
         with pytest.raises(ProcessLookupError):
             os.kill(question.pid, 0)
+
+
+@pytest.mark.parametrize("fed", [False, True])
+def test_without_descriptors_none_is_left(here, git, monkeypatch, fed):
+    """spec 9.1: the machine says no in the middle of it; what was opened for the question is closed."""
+    real, before = os.pipe, open_descriptors()
+    for there in range(3 if fed else 2):
+        ends = iter(range(there))
+
+        def pipe(ends=ends):
+            if next(ends, None) is None:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return real()
+
+        monkeypatch.setattr(os, "pipe", pipe)
+        with pytest.raises(OSError, match="Too many"):
+            git.ask(here, "version", keep_open=fed)
+        assert open_descriptors() == before
+
+
+IGNORING = """
+import os, signal, sys
+from discern.library import evaluate
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print(evaluate("."), flush=True)
+os.execv(sys.executable, [sys.executable, "-P", "-m", "discern", "evaluate"])
+"""
+
+
+def test_where_nobody_learns_how_a_process_ended(start):
+    """spec 9.1: a host that ignores SIGCHLD is told so in one line; the command does not inherit it."""
+    repo = start({"a": "a\n"}, policy="")
+    done = subprocess.run([sys.executable, "-c", IGNORING], cwd=repo.path, env=repo.environment, capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    first, *rest = done.stdout.splitlines()
+    assert "SIGCHLD" in first
+    assert "Refused" in first
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rest[-1].startswith("not blocked")
 
 
 def test_without_git_there_is_one_clear_line(tmp_path, monkeypatch):

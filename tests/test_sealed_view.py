@@ -304,6 +304,11 @@ VARIABLES = {name: {name: value} for name, value in SINGLE} | {
     ),
     "a commit under way here": dict(pairs("GIT_DIR=.git GIT_INDEX_FILE=.git/next-index-1.lock GIT_EDITOR=:")),
     "objects elsewhere": dict(pairs("GIT_OBJECT_DIRECTORY=SIDE GIT_ALTERNATE_OBJECT_DIRECTORIES=OTHER/.git/objects")),
+    "a value that Git cannot read": {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.sharedRepository",
+        "GIT_CONFIG_VALUE_0": "x",
+    },
     "no home": {"HOME": "/nowhere", "XDG_CONFIG_HOME": ""},
 }
 

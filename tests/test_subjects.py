@@ -34,7 +34,7 @@ def identities(repo: Repo, root: str | None = None) -> dict[str, tuple[Entry | N
         ground = opening.found
         assert isinstance(ground, Ground)
         with Worktree(ground.repository.root) as worktree:
-            found = identify(opening.git, ground.repository, worktree, seen.changes, range(len(seen.changes)))
+            found = identify(opening.git, ground.repository, ground.sealed, worktree, seen.changes, range(len(seen.changes)))
     return {os.fsdecode(seen.changes[index].path): sides for index, sides in found.items()}
 
 
@@ -151,6 +151,30 @@ def test_a_file_of_exactly_the_limit_is_hashed(start, monkeypatch, tracked):
     assert repo.view().sides["past"][1] is None
 
 
+@pytest.mark.parametrize("first", ["a-plain", "z-plain"])
+def test_a_file_that_cannot_be_encoded_has_no_identity(start, first):
+    """spec 7.2: `git add` would refuse it; Git that only hashes says so, and gives the id of its bytes as they are."""
+    repo = start({".gitattributes": "*.u16 working-tree-encoding=UTF-16\n"}, policy=POLICY)
+    for path in ("bad.u16", first):
+        repo.write(path, "x\n")
+    repo.write("good.u16", "x\n".encode("utf-16"))
+    assert set(identities(repo)) == {first, "good.u16"}
+    assert subject(repo, "bad") is None
+    before = identities(repo)
+    repo.git("add", first, "good.u16")
+    assert identities(repo) == before
+
+
+def test_a_filter_that_talks_changes_no_identity(start):
+    """spec 7.2: words on standard error are no failure."""
+    repo = start({".gitattributes": "*.up filter=up\n"}, policy=POLICY)
+    repo.config("filter.up.clean", "echo talk >&2; tr a-z A-Z")
+    repo.write("f.up", "abc\n")
+    before = identities(repo)
+    repo.git("add", "--all")
+    assert identities(repo) == before == {"f.up": (None, staged(repo)["f.up"])}
+
+
 def test_a_large_file_that_was_only_touched_is_no_change(start, monkeypatch):
     """spec 4.2, 7.2: the bytes decide, and its mode; one that Git would convert is not known."""
     monkeypatch.setattr(view, "SUBJECT_FILE_LIMIT", 1000)
@@ -170,11 +194,11 @@ def test_a_file_that_changes_while_it_is_hashed_has_no_identity(start, monkeypat
         repo.write(path, "x\n")
     real = subjects.hash_files
 
-    def meanwhile(*arguments):
+    def meanwhile(*arguments, **options):
         repo.write("b", "y\n")
         os.rename(repo.at("d"), repo.at("aside"))
         repo.link("d", "e")
-        return real(*arguments)
+        return real(*arguments, **options)
 
     monkeypatch.setattr(subjects, "hash_files", meanwhile)
     assert set(identities(repo)) == {"a", "e/f"}

@@ -198,6 +198,14 @@ def test_no_input_where_there_is_no_temporary_directory(ask):
     assert reason(ask("exit 0", temporary="/dev/null")) == "when_input_failed"
 
 
+def test_the_input_lies_where_the_environment_says(inputs, root):
+    """6.3: the caller's, as all else that the command gets; not that of the process, which may be another's."""
+    environment = os.environ | {"TMPDIR": str(inputs)}
+    outcome = answer('dirname "$DISCERN_CHECKPOINT_INPUT"', root=str(root), document=DOCUMENT, environment=environment)
+    assert isinstance(outcome, Answered)
+    assert os.path.dirname(os.fsdecode(outcome.output).strip()) == str(inputs)
+
+
 @pytest.mark.parametrize(
     "command",
     ["sleep TAG", "trap '' TERM INT HUP; sleep TAG & sleep TAG", "kill -STOP $$", "exec 1>&- 2>&-; setsid sleep TAG & sleep TAG"],

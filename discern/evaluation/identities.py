@@ -54,7 +54,8 @@ def look_up(
     place = {change.path: index for index, change in enumerate(gathered.facts.changes)}
     matched = {path for evaluation in carrying for path in evaluation.matched}
     pairs = {(one.for_path, one.path) for evaluation in carrying for one in evaluation.related}
-    sides = identify(git, ground.repository, worktree, gathered.changes, sorted(place[path] for path in matched))
+    wanted = sorted(place[path] for path in matched)
+    sides = identify(git, ground.repository, ground.sealed, worktree, gathered.changes, wanted)
     beside = siblings(ground.repository, ground.objects, commit.tree, gathered.changes, sorted({path for _, path in pairs}))
     return Rows(
         {path: path_row(path, *sides[place[path]]) for path in matched if place[path] in sides},
