@@ -101,13 +101,6 @@ def statement(result: Result) -> Statement | None:
     }
 
 
-def reusable(result: Result) -> bool:
-    """Whether nothing of the result is dropped, indeterminate, undecided, of unknown subject, or undeclared (spec 8.4)."""
-    return not any(
-        _obstacles([_entry(judgement) for judgement in result.checkpoints], [drop_document(drop) for drop in result.drops])
-    )
-
-
 def compare(recorded: Statement, fresh: Result, book: Book) -> Verification:
     """A Proof against an evaluation of the present that ran no `when` command, and the words as they stand now (spec 8.4).
 

@@ -64,7 +64,7 @@ class Asked(NamedTuple):
 
     root: str | None = None
     trunk: str | None = None
-    trunk_source: str = "--trunk"
+    trunk_source: str = "trunk"
     commit: str | None = None
 
     def or_ambient(self, environment: Mapping[str, str]) -> Asked:
@@ -78,7 +78,7 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
     """The repository around a directory and what the change is compared with, by two questions. Refused with Git's own words."""
     directory = asked.root if asked.root is not None else "."
     if not os.path.isdir(directory):
-        return Refused(f"--root {directory}: there is no such directory; name one inside a Git working tree")
+        return Refused(f"root {directory}: there is no such directory; name one inside a Git working tree")
     plain = repository_environment(git.ambient)
     here = Setting(directory, plain | {"LC_ALL": "C"}, QUIET)
     try:
@@ -89,7 +89,7 @@ def open_repository(git: Git, asked: Asked) -> tuple[Repository, Bases] | Refuse
         return trunks
     head = commit_named(git, here, asked.commit) if asked.commit is not None else None
     if asked.commit is not None and head is None:
-        return Refused(f"--commit {asked.commit}: Git resolves this to no commit; give a branch, a tag or an object id")
+        return Refused(f"commit {asked.commit}: Git resolves this to no commit; give a branch, a tag or an object id")
     pairs = [f"{trunk.commit}...{head or 'HEAD'}" for trunk in trunks]
     answer = git.wait(git.ask(here, "rev-parse", *FORMAT, *PLACES, head or "HEAD", *pairs))
     lines = answer.output.split(b"\n")[:-1]

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from discern.definitions import Definition
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Result
-from discern.proof import Encoded, ProofFault, Statement, compare, reusable, statement
+from discern.proof import Encoded, ProofFault, Statement, compare, statement
 from discern.proof import read as read_proof
 from discern.questions import EMPTY, Book, Pair, Question, Refusal, StoreFault, Word, declare, read, serve, strict_json, write
 from discern.vocabulary import STATES
@@ -247,6 +247,13 @@ def may_be_reused(result: Result) -> bool:
         ):
             return False
     return not result.drops
+
+
+def reusable(result: Result) -> bool:
+    """What its Proof says."""
+    proof = statement(result)
+    assert proof is not None
+    return proof["predicate"]["reusable"]
 
 
 checkpoints = st.builds(

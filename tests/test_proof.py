@@ -11,7 +11,7 @@ from in_toto_attestation.v1.statement import Statement as InTotoStatement
 
 from discern.definitions import Definition
 from discern.outcomes import Drop, DropRecord, Evaluation, Judgement, Result
-from discern.proof import Encoded, ProofFault, Statement, Verification, compare, read, reusable, statement
+from discern.proof import Encoded, ProofFault, Statement, Verification, compare, read, statement
 from discern.questions import EMPTY, Book, Pair, Question, Word
 from discern.vocabulary import DropReason
 
@@ -168,16 +168,14 @@ OBSTACLES = {
 @pytest.mark.parametrize("obstacle", OBSTACLES.values(), ids=OBSTACLES)
 def test_one_obstacle_makes_it_not_reusable(obstacle):
     """spec 8.4: no indeterminate, no undecided, every subject known, every stop question declared."""
-    made = result(*GOOD.checkpoints[1:], obstacle)
-    assert not reusable(made)
-    assert proof(*made.checkpoints)["predicate"]["reusable"] is False
+    assert proof(*GOOD.checkpoints[1:], obstacle)["predicate"]["reusable"] is False
 
 
 @pytest.mark.parametrize("checkpoint", [None, "ask"])
 def test_one_drop_makes_it_not_reusable(checkpoint):
     """spec 8.4: no drop, of the policy or of a checkpoint."""
-    assert reusable(GOOD)
-    assert not reusable(attrs.evolve(GOOD, drops=(drop("governing_config_invalid", checkpoint),)))
+    assert proof(*GOOD.checkpoints)["predicate"]["reusable"] is True
+    assert proof(*GOOD.checkpoints, drops=(drop("governing_config_invalid", checkpoint),))["predicate"]["reusable"] is False
 
 
 def test_nothing_moved_is_current():

@@ -143,7 +143,7 @@ def test_a_repository_that_git_does_not_trust_is_refused_with_its_advice(repo):
 @pytest.mark.parametrize("name", ["nowhere", "-x", "--all", "HEAD:a", "main:a", "", "a..b", "0" * 40])
 def test_a_commit_that_is_none_is_refused(repo, name):
     """spec 9.1: `--commit` names a commit."""
-    assert refusal(repo, commit=name).startswith(f"--commit {name}: ")
+    assert refusal(repo, commit=name).startswith(f"commit {name}: ")
 
 
 # -- the trunk -----------------------------------------------------------------------------------------------------------
