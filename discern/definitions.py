@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from attrs import frozen
 
 from discern.vocabulary import EntryReason, Kind, Mode
@@ -59,8 +61,7 @@ class Policy:
     trunk: str | None = None
 
 
-@frozen
-class PolicyInvalid:
+class PolicyInvalid(NamedTuple):
     """The governing file as a whole cannot be used: `governing_config_invalid` (spec 1.3)."""
 
     account: str

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 from itertools import compress
 from operator import or_
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from attrs import field, frozen
 
@@ -34,8 +34,7 @@ _MEMBER: Final = re.compile(r"(?s)(.)-(.)|.")
 _WILD: Final = re.compile(r"[*?\[]")
 
 
-@frozen
-class PatternFault:
+class PatternFault(NamedTuple):
     """Why a pattern cannot be used: one line that says what is wrong and what to write instead (spec 3)."""
 
     message: str

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, NotRequired, TypedDict, cast, get_args
-
-from attrs import frozen
+from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast, get_args
 
 from discern.documents import DropDocument, drop_document, dumps, dumps_matched, listed
 from discern.identity import BytesPath, path_values
@@ -67,15 +65,13 @@ class Statement(TypedDict):
     predicate: Predicate
 
 
-@frozen
-class ProofFault:
+class ProofFault(NamedTuple):
     """A Proof that cannot be read, and why, in one line."""
 
     account: str
 
 
-@frozen
-class Verification:
+class Verification(NamedTuple):
     """Whether a Proof holds, and if not why: what moved, or what keeps it from being reusable. Ids are as the policy has them."""
 
     verdict: Literal["current", "stale", "not_reusable"]

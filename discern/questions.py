@@ -59,8 +59,7 @@ Book = Mapping[str, Question]
 EMPTY: Final[Book] = {}
 
 
-@frozen
-class StoreFault:
+class StoreFault(NamedTuple):
     """The store cannot be used (spec 8.2). `account` says why and what to do, in one line."""
 
     reason: Literal["question_store_unreadable", "question_store_corrupt"]

@@ -8,13 +8,12 @@ their turn, so that one budget serves both in ascending byte order of path.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from discern.effects.budget import Budget, Side, longest
 from discern.effects.git import Git, Question
-from discern.effects.patch import Count, PatchReader, Section, parse_counts
-from discern.effects.sealed import BIG_FILE, Entry, Objects, Sealed
+from discern.effects.patch import Counts, PatchReader, Section, parse_counts
+from discern.effects.sealed import BIG_FILE, Objects, Sealed
 from discern.effects.view import LINK, Change
 from discern.effects.worktree import Reader, Worktree
 from discern.facts import NO_CONTENT, NOT_COLLECTED, Content, Lines, NotCollected, Unavailable
@@ -56,6 +55,14 @@ def unknown(reason: FileReason) -> FileFacts:
 def doubted(facts: FileFacts) -> FileFacts:
     """What was read of a file that changed meanwhile: no fact of it stands (spec 4.3)."""
     return FileFacts(*(fact if isinstance(fact, Unavailable | NotCollected) else Unavailable("inconsistent") for fact in facts))
+
+
+def counted(counts: Counts, index: int) -> FileFacts:
+    """What Git's counts say of a file."""
+    if index not in counts:
+        return unknown("inconsistent")
+    count = counts[index]
+    return FileFacts(False, Lines(*count)) if count is not None else BINARY
 
 
 class Collector:
@@ -108,12 +115,12 @@ class Collector:
                 facts[index] = BINARY
             elif not change.untracked:
                 compared[index] = change
-        counted, stream = self._compare(compared, {index for index in compared if wanted[index].content})
+        known, stream = self._compare(compared, {index for index in compared if wanted[index].content})
         for index in sorted(wanted):
             if changes[index].untracked:
                 facts[index] = self._untracked(index, changes[index].path, wanted[index])
-            elif index in counted:
-                facts[index] = self._tracked(index, counted[index], stream) if wanted[index].content else counted[index]
+            elif index in known:
+                facts[index] = self._tracked(index, known[index], stream) if wanted[index].content else known[index]
         stream.stop()
         self._failed |= stream.failed
         return facts
@@ -131,7 +138,7 @@ class Collector:
         for answer in map(self._git.wait, questions):
             self._failed |= not answer.ok
             counts |= parse_counts(answer.output) or {}
-        facts = {index: UNSEEN if index in unseen else self._counted(index, counts) for index in compared}
+        facts = {index: UNSEEN if index in unseen else counted(counts, index) for index in compared}
         binary = {index: compared[index] for index, fact in facts.items() if fact is BINARY}
         return facts | {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}, stream
 
@@ -158,37 +165,27 @@ class Collector:
             if half
         ]
 
-    def _counted(self, index: int, rows: dict[tuple[int, str], Count]) -> FileFacts:
-        found = [count for part in ("", "a", "b") if (count := rows.get((index, part))) is not None]
-        insertions = deletions = 0
-        for count in found:
-            if count.insertions is None or count.deletions is None:
-                return BINARY
-            insertions += count.insertions
-            deletions += count.deletions
-        return FileFacts(False, Lines(insertions, deletions)) if found else unknown("inconsistent")
-
-    def _tracked(self, index: int, counted: FileFacts, stream: Stream) -> FileFacts:
+    def _tracked(self, index: int, known: FileFacts, stream: Stream) -> FileFacts:
         """A content candidate that Git compared: counts and lines must agree, or neither is believed (spec 4.3)."""
-        if counted.binary is not False:
-            return counted
+        if known.binary is not False:
+            return known
         if self._budget.spent:
             stream.stop()
-            return counted._replace(content=Unavailable(self._budget.spent))
+            return known._replace(content=Unavailable(self._budget.spent))
         sections = stream.sections(index) if index in stream else []
         if index not in stream or any(section.over for section in sections):
-            return counted._replace(content=Unavailable(self._budget.admit(FILE_LIMIT + 1, 0, 0) or "file_limit"))
+            return known._replace(content=Unavailable(self._budget.admit(FILE_LIMIT + 1, 0, 0) or "file_limit"))
         added, removed = (Side(b"".join(section.side(sign).raw for section in sections)) for sign in (b"+", b"-"))
         content = Content(added.payloads, removed.payloads)
         seen = Lines(content.added.count(b"\n"), content.removed.count(b"\n"))
-        agree = seen == counted.lines and not any(section.broken for section in sections)
+        agree = seen == known.lines and not any(section.broken for section in sections)
         reason = self._budget.admit(
             len(added.raw) + len(removed.raw),
             longest_of(content.added, content.removed),
             seen.insertions + seen.deletions,
             agree=agree,
         )
-        lines = counted.lines if agree else Unavailable("inconsistent")
+        lines = known.lines if agree else Unavailable("inconsistent")
         return FileFacts(False, lines, content if reason is None else Unavailable(reason))
 
     def _untracked(self, index: int, path: bytes, wanted: Wanted) -> FileFacts:
@@ -255,11 +252,11 @@ class Stream:
         self._bytes, self._lines = TOTAL_LIMIT, LINE_COUNT_LIMIT
         self._last = (-1, 0)  # the file of the section before, and what it cost so far
         self._waiting: deque[Section] = deque()
-        self._counts: dict[tuple[int, str], Count] | None = None
+        self._counts: Counts | None = None
         self.failed = False  # Git ended before its time, and not by us
         self._question = self._ask(read, "--numstat")
 
-    def counts(self) -> dict[tuple[int, str], Count]:
+    def counts(self) -> Counts:
         """Counts of every candidate."""
         if self._counts is None:
             while self._reader.counts is None and self._more():
@@ -340,16 +337,13 @@ def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bo
     before: list[tuple[str, str, str]] = []
     after: list[tuple[str, str, str]] = []
     for index in sorted(changes):
-        change = changes[index]
-        split = (
-            change.base is not None and change.current is not None and (change.base.mode == LINK) != (change.current.mode == LINK)
-        )
+        base, current = changes[index].base, changes[index].current
+        split = base is not None and current is not None and (base.mode == LINK) != (current.mode == LINK)
         text = "t" if attributes.get(index) else ""
-        sides: Iterable[tuple[list[tuple[str, str, str]], Entry | None, Literal["a", "b"]]]
-        sides = ((before, change.base, "a"), (after, change.current, "b"))
-        for tree, side, part in sides:
-            if side is not None:
-                tree.append((side.mode, f"{index:08d}{part if split else ''}{text}", side.oid))
+        if base is not None:
+            before.append((base.mode, f"{index:08d}{'a' if split else ''}{text}", base.oid))
+        if current is not None:
+            after.append((current.mode, f"{index:08d}{'b' if split else ''}{text}", current.oid))
     return sealed.write_tree(before), sealed.write_tree(after)
 
 

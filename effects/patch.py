@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import NamedTuple
 
 from discern.effects.budget import Side
 from discern.vocabulary import FILE_LIMIT
 
-NUMSTAT = re.compile(rb"(\d+|-)\t(\d+|-)\t(\d{8})([ab]?t?)\0")
+Count = tuple[int, int] | None  # insertions and deletions; None for a file that Git holds for binary
+Counts = dict[int, Count]  # by the number that stands for a path
+
+NUMSTAT = re.compile(rb"(?<![^\0])(\d{1,12}|-)\t(\d{1,12}|-)\t(\d{8})([ab]?)t?\0")
 HEADER = re.compile(rb"(?m)^diff --git a/(\d{8})([ab]?t?) b/\1\2\n")
 LINES = {sign: re.compile(rb"(?m)^" + re.escape(sign) + rb"(.*\n)") for sign in (b"+", b"-")}
 FIRST_HUNK = re.compile(rb"(?m)^@@ ")
@@ -21,24 +23,21 @@ NO_LINE_END = re.compile(rb"(?m)^\\")  # `\ No newline at end of file`, said of 
 DRAINED = 1 << 20  # bytes of a file past its limit that are read on, in the hope of its end, before Git is started anew behind it
 
 
-class Count(NamedTuple):
-    """One `--numstat` row; None for a file that Git holds for binary."""
+def parse_counts(output: bytes) -> Counts | None:
+    """`--numstat -z` rows; None if anything else is there. A change of type has two rows: they are one file's."""
+    rows = NUMSTAT.findall(output)
+    if len(rows) != output.count(b"\0") or output[-1:] not in (b"", b"\0"):
+        return None
+    counts: Counts = {}
+    for insertions, deletions, number, part in rows:
+        count = (int(insertions), int(deletions)) if insertions != b"-" != deletions else None
+        counts[int(number)] = both(counts[int(number)], count) if part and int(number) in counts else count
+    return counts
 
-    insertions: int | None
-    deletions: int | None
 
-
-def parse_counts(output: bytes) -> dict[tuple[int, str], Count] | None:
-    """`--numstat -z` rows by number and part of a made-up name; None if anything else is there."""
-    counts: dict[tuple[int, str], Count] = {}
-    at = 0
-    for row in NUMSTAT.finditer(output):
-        if row.start() != at:
-            return None
-        at = row.end()
-        insertions, deletions = (None if number == b"-" else int(number) for number in row.group(1, 2))
-        counts[int(row[3]), row[4].decode().rstrip("t")] = Count(insertions, deletions)
-    return counts if at == len(output) else None
+def both(one: Count, other: Count) -> Count:
+    """The counts of two halves of a file."""
+    return (one[0] + other[0], one[1] + other[1]) if one is not None and other is not None else None
 
 
 class Section:
@@ -114,7 +113,7 @@ class PatchReader:
 
     def __init__(self, *, counted: bool) -> None:
         self.sections: deque[Section] = deque()
-        self.counts: dict[tuple[int, str], Count] | None = None if counted else {}
+        self.counts: Counts | None = None if counted else {}
         self._current: Section | None = None
         self._tail = b""
 

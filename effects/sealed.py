@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -89,7 +90,7 @@ class Sealed(NamedTuple):
     def write_tree(self, entries: Iterable[tuple[str, str, str]]) -> str:
         """Store a made-up tree of (mode, name, object id), names in ascending order; its id."""
         return self.write(
-            b"tree", b"".join(b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries)
+            b"tree", b"".join([b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries])
         )
 
 
@@ -135,6 +136,7 @@ def quoted(path: bytes) -> bytes:
 
 TREE = "40000"
 MODES = {mode.encode(): mode for mode in ("100644", "100755", "120000", "160000", TREE)}
+TREE_ENTRY = {size: re.compile(rb"([^ \0]*) ([^\0]*)\0(.{%d})" % size, re.DOTALL) for size in (20, 32)}
 ASKED_AT_ONCE = 256  # questions: short enough together never to fill a pipe while the answers are still unread
 
 
@@ -246,15 +248,8 @@ class Objects:
 
 def parse_tree(body: bytes, oid_bytes: int) -> dict[bytes, Entry]:
     """A tree object: mode, a space, the name, NUL, the id as bytes, again and again. What is cut short ends the list."""
-    entries: dict[bytes, Entry] = {}
-    at = 0
-    while (end := body.find(b"\0", at)) >= 0:
-        mode, _, name = body[at:end].partition(b" ")
-        at = end + 1 + oid_bytes
-        if at > len(body):
-            break
-        entries[name] = Entry(MODES.get(mode) or canonical_mode(mode), body[end + 1 : at].hex())
-    return entries
+    rows = TREE_ENTRY[oid_bytes].findall(body)
+    return {name: Entry(MODES.get(mode) or canonical_mode(mode), oid.hex()) for mode, name, oid in rows}
 
 
 def canonical_mode(mode: bytes) -> str:

@@ -14,9 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
-from typing import Final, TypeVar
-
-from attrs import frozen
+from typing import Final, NamedTuple, TypeVar
 
 from discern import questions
 from discern.questions import EMPTY, SET_ASIDE, Book, StoreFault
@@ -35,8 +33,7 @@ Answer = TypeVar("Answer")
 Change = Callable[[Book], tuple[Book, Answer]]
 
 
-@frozen
-class FileFault:
+class FileFault(NamedTuple):
     """A file of discern's own could not be read or written, and why, in one line."""
 
     account: str

@@ -79,10 +79,10 @@ class Marks:
     def take(self, piece: bytes) -> bool:
         """One more piece of `ls-files -z -v` output."""
         *entries, self._tail = (self._tail + piece).split(b"\0")
-        for entry in entries:
+        for entry in [entry for entry in entries if entry[:1] != b"H"]:  # nearly all are tracked, and hide nothing
             if entry[:2] == b"? ":
                 self.untracked.append(entry[2:])
-            elif entry[:2] not in (b"H ", b"M "):
+            elif entry[:2] != b"M ":
                 self.hidden.append((entry[:1].decode("ascii", "replace"), entry[2:]))
         return True
 

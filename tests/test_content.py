@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from discern.effects import content, patch, sealed, view
-from discern.effects.patch import DRAINED, Count, PatchReader
+from discern.effects.patch import DRAINED, PatchReader
 from discern.effects.worktree import Reader, system_open
 from discern.facts import NO_CONTENT, Lines, NotCollected, Unavailable
 from discern.vocabulary import BINARY_PREFIX, COUNTING_LIMIT, FILE_LIMIT, LINE_COUNT_LIMIT, LINE_LIMIT, TOTAL_LIMIT
@@ -657,9 +657,9 @@ def test_counts_and_lines_that_disagree_are_not_believed(start, monkeypatch, lie
     def tampered(output):
         counts = real(output)
         if lie == "no count":
-            del counts[1, ""]
+            del counts[1]
         else:
-            counts[1, ""] = Count(2, 0)
+            counts[1] = (2, 0)
         return counts
 
     monkeypatch.setattr(patch, "parse_counts", tampered)

@@ -276,7 +276,7 @@ def test_records_are_frozen_and_travel(start: Start):
         assert pickle.loads(pickle.dumps(record)) == record
         inner = record.unwrap() if isinstance(record, Success) else record.failure() if isinstance(record, Failure) else record
         hash(inner)
-        name = inner._fields[0] if isinstance(inner, Refused) else attrs.fields(type(inner))[0].name
+        name = inner._fields[0] if isinstance(inner, tuple) else attrs.fields(type(inner))[0].name
         with pytest.raises(AttributeError):
             setattr(inner, name, None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discern.effects.patch import DRAINED, Count, PatchReader, Section, parse_counts
+from discern.effects.patch import DRAINED, PatchReader, Section, parse_counts
 from discern.vocabulary import FILE_LIMIT
 
 # What looks like patch syntax, with nothing before it; a patch puts one sign in front.
@@ -160,15 +160,11 @@ def test_a_file_far_past_its_limit_is_not_drained():
 
 
 def test_counts_are_read_by_number():
-    """spec 4.3: rows by made-up name; `-` for a file that Git holds for binary."""
+    """spec 4.3: `-` is for a file that Git holds for binary; the halves of a file that changed its type are added up."""
     output = b"1\t2\t00000000\0-\t-\t00000003\0000\t7\t00000004a\0005\t0\t00000004bt\0009\t9\t00000012t\0"
-    assert parse_counts(output) == {
-        (0, ""): Count(1, 2),
-        (3, ""): Count(None, None),
-        (4, "a"): Count(0, 7),
-        (4, "b"): Count(5, 0),
-        (12, ""): Count(9, 9),
-    }
+    assert parse_counts(output) == {0: (1, 2), 3: None, 4: (5, 7), 12: (9, 9)}
+    halves = b"-\t-\t00000001a\0005\t0\t00000001b\0000\t3\t00000002a\0-\t-\t00000002b\0008\t0\t00000003b\0"
+    assert parse_counts(halves) == {1: None, 2: None, 3: (8, 0)}
     assert parse_counts(b"") == {}
 
 
@@ -183,6 +179,9 @@ def test_counts_are_read_by_number():
         b"1\t2\t00000000\0\0",
         b"1 2 00000000\0",
         b"-1\t2\t00000000\0",
+        b"x1\t2\t00000000\0",
+        b"1\t2\t00000000ab\0",
+        b"9" * 5000 + b"\t2\t00000000\0",
     ],
 )
 def test_counts_of_another_shape_are_none(output):
@@ -195,10 +194,10 @@ def test_counts_stand_before_the_patch():
     output = b"1\t0\t00000001\0002\t0\t00000002\0\0" + head(1) + b"@@ -0,0 +1 @@\n+x\n" + head(2) + b"@@ -0,0 +1,2 @@\n+y\n+z\n"
     for size in (1, 4, 1 << 20):
         reader = read(output, size, counted=True)
-        assert reader.counts == {(1, ""): Count(1, 0), (2, ""): Count(2, 0)}
+        assert reader.counts == {1: (1, 0), 2: (2, 0)}
         assert [lines(section)[0] for section in reader.sections] == [b"x\n", b"y\nz\n"]
     assert read(b"", counted=True).counts == {}
-    assert read(b"-\t-\t00000001\0", counted=True).counts == {(1, ""): Count(None, None)}
+    assert read(b"-\t-\t00000001\0", counted=True).counts == {1: None}
     assert read(b"nonsense\0\0" + head(1), counted=True).counts == {}
 
 

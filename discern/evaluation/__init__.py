@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import field, frozen
 
@@ -44,8 +44,7 @@ class Request:
         return not self.dry_run and self.asked.commit is None and not environment.get(NESTED_VARIABLE)
 
 
-@frozen
-class Finding:
+class Finding(NamedTuple):
     """A result, and what took time: seconds by Git question and by part of the work, for `-v`."""
 
     result: Result

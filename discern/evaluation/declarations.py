@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from discern import proof, questions
 from discern.documents import serves
@@ -81,8 +82,7 @@ def keep(
         logbook.append(logbook_directory(repository), logbook.evaluation_line(result, began, seconds))
 
 
-@frozen
-class Declared:
+class Declared(NamedTuple):
     """A declaration that was recorded: the pair it is bound to (spec 8.2)."""
 
     checkpoint: str

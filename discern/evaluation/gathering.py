@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from attrs import frozen
+from typing import NamedTuple
 
 from discern.definitions import Policy
 from discern.demand import Demand, demand, needs
@@ -23,8 +22,7 @@ from discern.patterns import Listing, flags, patterns_of
 from discern.survey import Outline, Survey
 
 
-@frozen
-class Gathered:
+class Gathered(NamedTuple):
     """The facts, the same change as Git identifies it, in the same order, and the survey that the stages ask."""
 
     facts: Facts
@@ -32,8 +30,7 @@ class Gathered:
     survey: Survey
 
 
-@frozen
-class Lost:
+class Lost(NamedTuple):
     """There is no view of the change at all, and why, in one line: every definition drops (spec 4.12)."""
 
     account: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from attrs import evolve, field, frozen
+from typing import NamedTuple
 
 from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
 from discern.effects.git import Git, Refused
@@ -19,13 +18,12 @@ from discern.vocabulary import ACCOUNT_LIMIT, DropReason
 IDS_NAMED = 12  # of a policy's ids, in a complaint
 
 
-@frozen
-class Governed:
+class Governed(NamedTuple):
     """The policy that governs, cut to the ids that were asked for; or the drops that stand in its place."""
 
     bases: Bases
     commit: PolicyCommit | None = None
-    policy: Policy = field(factory=Policy)
+    policy: Policy = Policy()
     definitions: tuple[Definition, ...] = ()
     drops: tuple[DropRecord, ...] = ()
 
@@ -47,7 +45,7 @@ def govern(git: Git, ground: Ground, ids: Sequence[str]) -> Governed | Refused:
         ground.compare_with(bases)
         if bases.commits[:1] != governed.bases.commits[:1]:
             governed = read_policy(ground, bases)
-        governed = evolve(governed, bases=bases)
+        governed = governed._replace(bases=bases)
     return restrict(governed, ids)
 
 
@@ -82,7 +80,7 @@ def restrict(governed: Governed, ids: Sequence[str]) -> Governed | Refused:
         named = ", ".join(one_line(one, 40) for one in known[:IDS_NAMED]) + (", …" if len(known) > IDS_NAMED else "")
         return Refused(f"{one_line(stranger, 80)}: the governing policy has no such checkpoint; it has {named or 'none'}")
     definitions = tuple(definition for definition in governed.definitions if definition.id in ids)
-    return evolve(governed, definitions=definitions, drops=tuple(drop for drop in governed.drops if drop.checkpoint in ids))
+    return governed._replace(definitions=definitions, drops=tuple(drop for drop in governed.drops if drop.checkpoint in ids))
 
 
 def policy_drop(commit: str | None, reason: DropReason, account: str) -> DropRecord:

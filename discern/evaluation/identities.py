@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from attrs import frozen
+from typing import NamedTuple
 
 from discern.definitions import Definition
 from discern.effects.git import Git
@@ -19,8 +18,7 @@ from discern.outcomes import Evaluation, Judgement
 CARRIES_PATHS = ("fired", "indeterminate", "undecided")
 
 
-@frozen
-class Rows:
+class Rows(NamedTuple):
     """What subjects say of each path, encoded once for all; a path without a safe identity is not there."""
 
     paths: Mapping[str, bytes]
