@@ -24,6 +24,11 @@ def longest(payloads: bytes) -> int:
     return max(map(len, payloads.split(b"\n")))
 
 
+def longest_of(*sides: bytes) -> int:
+    """Bytes of the longest payload, or 0 if none can be past its limit: most texts are short enough to need no look."""
+    return max((longest(side) for side in sides if len(side) > LINE_LIMIT), default=0)
+
+
 class Budget:
     """What all content candidates together may cost, charged in ascending byte order of path."""
 

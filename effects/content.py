@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from discern.effects.budget import Budget, Side, longest
+from discern.effects.budget import Budget, Side, longest_of
 from discern.effects.git import Git, Question
 from discern.effects.patch import Counts, PatchReader, Section, parse_counts
 from discern.effects.sealed import BIG_FILE, Objects, Sealed
@@ -299,12 +299,8 @@ class Stream:
             self._waiting.append(section)
             self._bytes -= self._charge(section)
             # Of a file in two sections the other one may be too long a line: then none of its lines count.
-            if (
-                not section.part
-                and section.cost <= FILE_LIMIT
-                and longest_of(*(section.side(sign).payloads for sign in section.pieces)) <= LINE_LIMIT
-            ):
-                self._lines -= sum(map(len, section.pieces.values()))
+            if not section.part and section.cost <= FILE_LIMIT and section.longest_line() <= LINE_LIMIT:
+                self._lines -= sum(map(len, section.lines.values()))
         return self._bytes >= 0 and self._lines >= 0
 
     def _charge(self, section: Section) -> int:
@@ -345,8 +341,3 @@ def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bo
         if current is not None:
             after.append((current.mode, f"{index:08d}{'b' if split else ''}{text}", current.oid))
     return sealed.write_tree(before), sealed.write_tree(after)
-
-
-def longest_of(*sides: bytes) -> int:
-    """Bytes of the longest payload, or 0 if none can be past its limit: most texts are short enough to need no look."""
-    return max((longest(side) for side in sides if len(side) > LINE_LIMIT), default=0)

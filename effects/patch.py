@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from discern.effects.budget import Side
-from discern.vocabulary import FILE_LIMIT
+from discern.effects.budget import Side, longest_of
+from discern.vocabulary import FILE_LIMIT, LINE_LIMIT
 
 Count = tuple[int, int] | None  # insertions and deletions; None for a file that Git holds for binary
 Counts = dict[int, Count]  # by the number that stands for a path
 
 NUMSTAT = re.compile(rb"(?<![^\0])(\d{1,12}|-)\t(\d{1,12}|-)\t(\d{8})([ab]?)t?\0")
-HEADER = re.compile(rb"(?m)^diff --git a/(\d{8})([ab]?t?) b/\1\2\n")
-LINES = {sign: re.compile(rb"(?m)^" + re.escape(sign) + rb"(.*\n)") for sign in (b"+", b"-")}
+HEADER = re.compile(rb"\ndiff --git a/(\d{8})([ab]?)(t?) b/\1\2\3(?=\n)")
 FIRST_HUNK = re.compile(rb"(?m)^@@ ")
-NO_LINE_END = re.compile(rb"(?m)^\\")  # `\ No newline at end of file`, said of the line before
+SIGNS = (b"+", b"-")
 DRAINED = 1 << 20  # bytes of a file past its limit that are read on, in the hope of its end, before Git is started anew behind it
 
 
@@ -43,12 +42,12 @@ def both(one: Count, other: Count) -> Count:
 class Section:
     """The changed lines of one file. `over`: past the limit of one file, its lines are dropped; `broken`: it does not add up."""
 
-    __slots__ = ("_before", "_in_body", "_unended", "broken", "cost", "number", "over", "part", "passed_over", "pieces")
+    __slots__ = ("_before", "_in_body", "_unended", "broken", "cost", "lines", "number", "over", "part", "passed_over")
 
     def __init__(self, number: int, part: str) -> None:
         self.number = number
         self.part = part
-        self.pieces: dict[bytes, list[bytes]] = {b"+": [], b"-": []}
+        self.lines: dict[bytes, list[bytes]] = {sign: [] for sign in SIGNS}  # without sign and LF
         self.cost = 0
         self.over = self.broken = False
         self.passed_over = 0  # bytes read of it since it went past the limit
@@ -58,7 +57,12 @@ class Section:
 
     def side(self, sign: bytes) -> Side:
         """One side's lines as they are."""
-        return Side(b"".join(self.pieces[sign]))
+        lines = self.lines[sign]
+        return Side(b"\n".join(lines) + (b"\n" if lines and sign not in self._unended else b""))
+
+    def longest_line(self) -> int:
+        """Bytes of the longest payload, or 0 if none can be past its limit."""
+        return longest_of(*(self.side(sign).payloads for sign in SIGNS)) if self.cost > LINE_LIMIT else 0
 
     def take(self, text: bytes) -> None:
         """More whole lines of this file's part of the patch."""
@@ -67,30 +71,29 @@ class Section:
         if self._in_body and (self.over or self.broken):
             self.passed_over += len(text)
         elif self._in_body and text:
-            self._take_body(text)
+            self._take_body(text.split(b"\n")[:-1])
 
-    def _take_body(self, text: bytes) -> None:
-        lines = {sign: pattern.findall(text) for sign, pattern in LINES.items()}
-        marks = [mark.start() for mark in NO_LINE_END.finditer(text)]
-        hunks = text.count(b"\n@@ ") + text.startswith(b"@@ ")
-        after_the_last = any(lines[sign] for sign in self._unended)
-        if after_the_last or sum(map(len, lines.values())) + len(marks) + hunks != text.count(b"\n"):
+    def _take_body(self, rows: list[bytes]) -> None:
+        lines = {sign: [row[1:] for row in rows if row[:1] == sign] for sign in SIGNS}
+        others = [place for place, row in enumerate(rows) if row[:1] not in SIGNS]
+        ends = [place for place in others if rows[place][:1] == b"\\"]  # `\ No newline at end of file`, said of the line before
+        hunks = sum(rows[place].startswith(b"@@ ") for place in others)
+        if len(ends) + hunks != len(others) or any(lines[sign] for sign in self._unended):
             self.give_up()
             return
         for sign, found in lines.items():
-            self.pieces[sign] += found
-            self.cost += sum(map(len, found))
-        for mark in marks:
-            self._unend(text[text.rfind(b"\n", 0, mark - 1) + 1 :][:1] if mark else self._before, text[mark:])
-        self._before = text[text.rfind(b"\n", 0, -1) + 1 :][:1]
+            self.lines[sign] += found
+            self.cost += sum(map(len, found)) + len(found)
+        for place in ends:
+            self._unend(rows[place - 1][:1] if place else self._before, rows[place:])
+        self._before = rows[-1][:1]
         if self.cost > FILE_LIMIT + 1:  # by one only, it may yet turn out that the last line has no line end
             self.drop()
 
-    def _unend(self, sign: bytes, rest: bytes) -> None:
+    def _unend(self, sign: bytes, rest: list[bytes]) -> None:
         """The last line of a side has no line end; so none of that side comes behind it."""
-        if self.pieces.get(sign) and sign not in self._unended and b"\n" + sign not in rest:
+        if self.lines.get(sign) and sign not in self._unended and not any(row[:1] == sign for row in rest):
             self._unended.add(sign)
-            self.pieces[sign][-1] = self.pieces[sign][-1][:-1]
             self.cost -= 1
         else:
             self.give_up()
@@ -100,12 +103,12 @@ class Section:
         self.broken = True
         self.over = False
         self.cost = 0
-        self.pieces = {b"+": [], b"-": []}
+        self.lines = {sign: [] for sign in SIGNS}
 
     def drop(self) -> None:
         """It is past the limit of one file: nobody will ask for its lines."""
         self.over = True
-        self.pieces = {b"+": [], b"-": []}
+        self.lines = {sign: [] for sign in SIGNS}
 
 
 class PatchReader:
@@ -149,13 +152,14 @@ class PatchReader:
         self._close()
 
     def _lines(self, text: bytes) -> None:
-        at = 0
+        text = b"\n" + text  # a header is looked for with the line end before it: a plain search, far quicker than one by lines
+        at = 1
         for header in HEADER.finditer(text):
             if self._current is not None:
-                self._current.take(text[at : header.start()])
+                self._current.take(text[at : header.start() + 1])
             self._close()
-            self._current = Section(int(header[1]), header[2].decode().rstrip("t"))
-            at = header.end()
+            self._current = Section(int(header[1]), header[2].decode())
+            at = header.end() + 1
         if self._current is not None:
             self._current.take(text[at:])
 

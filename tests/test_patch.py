@@ -129,7 +129,7 @@ def test_a_file_past_its_limit_is_let_go_and_the_next_is_whole(body, size):
     patch = head(1) + b"@@ -0,0 +1 @@\n" + body + head(2) + b"@@ -0,0 +1 @@\n+y\n"
     for at in range(0, len(patch), size):
         reader.take(patch[at : at + size])
-        held = sum(len(piece) for section in [*reader.sections, reader._current] if section for piece in section.pieces[b"+"])
+        held = sum(len(piece) for section in [*reader.sections, reader._current] if section for piece in section.lines[b"+"])
         assert held + len(reader._tail) <= FILE_LIMIT + size + 2
     reader.end()
     first, second = reader.sections
