@@ -108,11 +108,11 @@ def fingerprint_of(history: History | Unavailable | NotCollected) -> str | None:
 def path_row(path: str, base: Side, current: Side) -> bytes:
     """A matched path of a subject, as canonical JSON (spec 7.2). Made once, it serves every subject that holds the path."""
     # Written by hand, as there may be tens of thousands: modes and object ids need no escape.
-    return b'{"base":%b,"current":%b,"path":%b}' % (_side(base), _side(current), canonical(path_value(path)))
+    return f'{{"base":{_side(base)},"current":{_side(current)},"path":{_ENCODER.encode(path_value(path))}}}'.encode()
 
 
-def _side(side: Side) -> bytes:
-    return b"null" if side is None else b'["%b","%b"]' % (side[0].encode(), side[1].encode())
+def _side(side: Side) -> str:
+    return "null" if side is None else f'["{side[0]}","{side[1]}"]'
 
 
 def related_row(for_path: str, path: str, base: Side, current: Side) -> bytes:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from discern.effects.budget import Budget, Side, longest_of
 from discern.effects.git import Git, Question
 from discern.effects.patch import Counts, PatchReader, Section, parse_counts
-from discern.effects.sealed import BIG_FILE, Objects, Sealed
+from discern.effects.sealed import BIG_FILE, Objects, Sealed, tree_row
 from discern.effects.view import LINK, Change
 from discern.effects.worktree import Reader, Worktree
 from discern.facts import NO_CONTENT, NOT_COLLECTED, Content, Lines, NotCollected, Unavailable
@@ -330,14 +330,14 @@ class Stream:
 
 def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bool]) -> tuple[str, str]:
     """Two trees that hold the two sides of these files. A change of type is two entries, one on each side, as in a patch."""
-    before: list[tuple[str, str, str]] = []
-    after: list[tuple[str, str, str]] = []
+    before: list[bytes] = []
+    after: list[bytes] = []
     for index in sorted(changes):
         base, current = changes[index].base, changes[index].current
         split = base is not None and current is not None and (base.mode == LINK) != (current.mode == LINK)
-        text = "t" if attributes.get(index) else ""
+        name, text = b"%08d" % index, b"t" if attributes.get(index) else b""
         if base is not None:
-            before.append((base.mode, f"{index:08d}{'a' if split else ''}{text}", base.oid))
+            before.append(tree_row(base, name + (b"a" if split else b"") + text))
         if current is not None:
-            after.append((current.mode, f"{index:08d}{'b' if split else ''}{text}", current.oid))
-    return sealed.write_tree(before), sealed.write_tree(after)
+            after.append(tree_row(current, name + (b"b" if split else b"") + text))
+    return sealed.write(b"tree", b"".join(before)), sealed.write(b"tree", b"".join(after))

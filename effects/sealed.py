@@ -87,12 +87,6 @@ class Sealed(NamedTuple):
             file.write(zlib.compress(raw, 0))
         return oid
 
-    def write_tree(self, entries: Iterable[tuple[str, str, str]]) -> str:
-        """Store a made-up tree of (mode, name, object id), names in ascending order; its id."""
-        return self.write(
-            b"tree", b"".join([b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries])
-        )
-
 
 def blob_id(body: bytes, object_format: str) -> str:
     """The id that Git gives to these bytes as they are."""
@@ -244,6 +238,11 @@ class Objects:
         body = bytes(self._buffer[:size])
         del self._buffer[:size]
         return body
+
+
+def tree_row(entry: Entry, name: bytes) -> bytes:
+    """One name of a tree object, whose rows stand in ascending order of names."""
+    return b"%b %b\0%b" % (entry.mode.encode(), name, bytes.fromhex(entry.oid))
 
 
 def parse_tree(body: bytes, oid_bytes: int) -> dict[bytes, Entry]:

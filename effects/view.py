@@ -65,7 +65,9 @@ class Change(NamedTuple):
     @property
     def gitlink(self) -> bool:
         """A submodule on either side: never text, never binary (spec 4.8)."""
-        return any(side.mode == GITLINK for side in self.sides)
+        return (self.base is not None and self.base.mode == GITLINK) or (
+            self.current is not None and self.current.mode == GITLINK
+        )
 
 
 class Marks:
@@ -105,7 +107,9 @@ def start(git: Git, repository: Repository, sealed: Sealed, policy_commit: str, 
     staged = git.ask(
         sealed.with_index(repository), "diff-index", "--cached", "--ita-invisible-in-index", *RAW, policy_commit, *below
     )
-    worktree = git.ask(repository.setting, "diff-files", "--ita-invisible-in-index", *RAW, *below)
+    # One thread: this runs beside the walk for untracked files, which takes as long, and would have to give way to twenty.
+    alone = repository.setting._replace(options=(*repository.setting.options, "-c", "core.preloadIndex=false"))
+    worktree = git.ask(alone, "diff-files", "--ita-invisible-in-index", *RAW, *below)
     listed = ("-z", "-v", "--cached", "--others", "--exclude-standard")
     return Listings(staged, worktree, git.ask(repository.setting, "ls-files", *listed, *below, sink=marks.take), marks)
 
@@ -134,7 +138,8 @@ def changes(
         for path in (path.rstrip(b"/") for path in listings.marks.untracked if not path.startswith(own)):
             found.setdefault(path, Change(path, "added", None, None, untracked=True))
     cut = len(os.fsencode(repository.prefix))
-    return tuple(sorted((change._replace(path=change.path[cut:]) for change in found.values()), key=lambda change: change.path))
+    changed = (change._replace(path=change.path[cut:]) for change in found.values()) if cut else found.values()
+    return tuple(sorted(changed, key=lambda change: change.path))
 
 
 class Candidate(NamedTuple):
