@@ -7,19 +7,18 @@ their turn, so that one budget serves both in ascending byte order of path.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple
 
 from discern.effects.budget import Budget, Side, longest_of
-from discern.effects.git import Git, Question
-from discern.effects.patch import Counts, PatchReader, Section, parse_counts
+from discern.effects.git import Answer, Git, Question
+from discern.effects.patch import SIGNS, Counts, PatchReader, Section, Sections, parse_counts, total, whole
 from discern.effects.sealed import BIG_FILE, Objects, Sealed, tree_row
 from discern.effects.view import LINK, Change
 from discern.effects.worktree import Reader, Worktree
 from discern.facts import NO_CONTENT, NOT_COLLECTED, Content, Lines, NotCollected, Unavailable
 from discern.vocabulary import BINARY_PREFIX, COUNTING_LIMIT, FILE_LIMIT, LINE_COUNT_LIMIT, LINE_LIMIT, TOTAL_LIMIT, FileReason
 
-DIFF = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--diff-algorithm=myers")
+DIFF = ("-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--diff-algorithm=myers")
 PATCH = ("-p", "-U0", "--inter-hunk-context=0", "--no-indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/")
 HALVED = 1000  # counts of more files are asked in two halves, a processor each
 LOOKS = 8  # first bytes of objects that Git does not load, a process each
@@ -115,32 +114,37 @@ class Collector:
                 facts[index] = BINARY
             elif not change.untracked:
                 compared[index] = change
-        known, stream = self._compare(compared, {index for index in compared if wanted[index].content})
+        known, sections = self._compare(compared, {index for index in compared if wanted[index].content})
         for index in sorted(wanted):
             if changes[index].untracked:
                 facts[index] = self._untracked(index, changes[index].path, wanted[index])
             elif index in known:
-                facts[index] = self._tracked(index, known[index], stream) if wanted[index].content else known[index]
-        stream.stop()
-        self._failed |= stream.failed
+                facts[index] = self._tracked(known[index], sections.get(index)) if wanted[index].content else known[index]
         return facts
 
-    def _compare(self, compared: dict[int, Change], candidates: set[int]) -> tuple[dict[int, FileFacts], Stream]:
-        """Flags and counts of tracked files, and the patch of those content candidates that can be within one file's limit."""
+    def _compare(self, compared: dict[int, Change], candidates: set[int]) -> tuple[dict[int, FileFacts], Sections]:
+        """Flags and counts of tracked files, and what the patch holds of those that can be within one file's limit.
+
+        A patch says how many lines there are, so that only files without one, or not read to the end, are counted apart.
+        """
         # What the attributes make text is loaded whole whatever its size: not what Git itself would not load.
         unseen = self._past(BIG_FILE, {index: change for index, change in compared.items() if self._attributes.get(index)})
         # The cost of a file with one side is its size: Git need not compare it a second time to have its patch stopped.
         alone = {index: change for index, change in compared.items() if index in candidates and len(change.sides) == 1}
         read = {index: compared[index] for index in candidates - unseen - self._past(FILE_LIMIT, alone)}
         stream = Stream(self._git, self._sealed, self._attributes, read)
-        questions = self._ask_counts({index: compared[index] for index in compared.keys() - unseen - read.keys()})
-        counts = dict(stream.counts())
-        for answer in map(self._git.wait, questions):
-            self._failed |= not answer.ok
+        questions = self._ask_counts({index: compared[index] for index in compared.keys() - unseen - read.keys()}, halved=True)
+        sections = stream.sections()
+        counts = {index: total(found) for index, found in sections.items() if whole(found)}
+        questions += self._ask_counts({index: read[index] for index in read.keys() - counts.keys()})
+        answers = [self._git.wait(question) for question in questions]
+        self._failed = stream.failed or not all(answer.ok for answer in answers)
+        for answer in answers:
             counts |= parse_counts(answer.output) or {}
         facts = {index: UNSEEN if index in unseen else counted(counts, index) for index in compared}
         binary = {index: compared[index] for index, fact in facts.items() if fact is BINARY}
-        return facts | {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}, stream
+        facts |= {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}
+        return facts, {index: sections.get(index, []) for index in read}
 
     def _look_at(self, change: Change) -> FileFacts:
         """A file of which Git said unseen that it is binary, since it is so big: its first bytes say what it is (spec 4.1)."""
@@ -155,35 +159,31 @@ class Collector:
                 return BINARY
         return UNSEEN
 
-    def _ask_counts(self, counted: dict[int, Change]) -> list[Question]:
+    def _ask_counts(self, counted: dict[int, Change], *, halved: bool = False) -> list[Question]:
         indexes = sorted(counted)
-        middle = len(indexes) // 2 if len(indexes) > HALVED else 0
-        halves = [{index: counted[index] for index in half} for half in (indexes[:middle], indexes[middle:])]
-        return [
-            self._git.ask(self._sealed.comparing, "diff-tree", "--numstat", *DIFF, *made_up(self._sealed, half, self._attributes))
-            for half in halves
-            if half
-        ]
+        middle = len(indexes) // 2 if halved and len(indexes) > HALVED else 0
+        questions = []
+        for half in filter(None, (indexes[:middle], indexes[middle:])):
+            trees = made_up(self._sealed, {index: counted[index] for index in half}, self._attributes)
+            questions.append(self._git.ask(self._sealed.comparing, "diff-tree", "--numstat", "-z", *DIFF, *trees))
+        return questions
 
-    def _tracked(self, index: int, known: FileFacts, stream: Stream) -> FileFacts:
+    def _tracked(self, known: FileFacts, sections: list[Section] | None) -> FileFacts:
         """A content candidate that Git compared: counts and lines must agree, or neither is believed (spec 4.3)."""
         if known.binary is not False:
             return known
         if self._budget.spent:
-            stream.stop()
             return known._replace(content=Unavailable(self._budget.spent))
-        sections = stream.sections(index) if index in stream else []
-        if index not in stream or any(section.over for section in sections):
+        if sections is None or any(section.over for section in sections):
             return known._replace(content=Unavailable(self._budget.admit(FILE_LIMIT + 1, 0, 0) or "file_limit"))
-        added, removed = (Side(b"".join(section.side(sign).raw for section in sections)) for sign in (b"+", b"-"))
+        added, removed = (Side(b"".join(section.side(sign).raw for section in sections)) for sign in SIGNS)
         content = Content(added.payloads, removed.payloads)
-        seen = Lines(content.added.count(b"\n"), content.removed.count(b"\n"))
-        agree = seen == known.lines and not any(section.broken for section in sections)
+        agree = bool(sections) and all(section.agrees for section in sections)
         reason = self._budget.admit(
             len(added.raw) + len(removed.raw),
             longest_of(content.added, content.removed),
-            seen.insertions + seen.deletions,
-            agree=agree,
+            content.added.count(b"\n") + content.removed.count(b"\n"),
+            agree=agree and whole(sections),
         )
         lines = known.lines if agree else Unavailable("inconsistent")
         return FileFacts(False, lines, content if reason is None else Unavailable(reason))
@@ -240,7 +240,7 @@ class Collector:
 
 
 class Stream:
-    """The content candidates' counts and lines, from one process; it is stopped as soon as no more can be admitted.
+    """The content candidates' lines, from one process; it is stopped as soon as no more can be admitted.
 
     A file far past its own limit is not drained: Git is started anew behind it. Each such file spends an eighth of all
     bytes, so that this happens at most eight times.
@@ -248,45 +248,37 @@ class Stream:
 
     def __init__(self, git: Git, sealed: Sealed, attributes: dict[int, bool], read: dict[int, Change]) -> None:
         self._git, self._sealed, self._attributes, self._read = git, sealed, attributes, read
-        self._reader = PatchReader(counted=True)
+        self._reader = PatchReader()
         self._bytes, self._lines = TOTAL_LIMIT, LINE_COUNT_LIMIT
         self._last = (-1, 0)  # the file of the section before, and what it cost so far
-        self._waiting: deque[Section] = deque()
-        self._counts: Counts | None = None
+        self._found: Sections = {}
         self.failed = False  # Git ended before its time, and not by us
-        self._question = self._ask(read, "--numstat")
+        self._question = self._ask(read)
 
-    def counts(self) -> Counts:
-        """Counts of every candidate."""
-        if self._counts is None:
-            while self._reader.counts is None and self._more():
-                pass
-            self._counts = self._reader.counts or {}
-        return self._counts
+    def sections(self) -> Sections:
+        """What the patch holds of each file that was reached."""
+        while self._question is not None:
+            if self._question.answer is None:
+                self._git.pump()
+            else:
+                self._question = self._go_on(self._question.answer)
+        return self._found
 
-    def sections(self, index: int) -> list[Section]:
-        """What the patch holds of one file: one section, or two where its type changed; asked for in ascending order."""
-        while not (self._waiting and self._waiting[-1].number > index) and self._more():
-            pass
-        found: list[Section] = []
-        while self._waiting and self._waiting[0].number <= index:
-            section = self._waiting.popleft()
-            found += [section] if section.number == index else []
-        return found
-
-    def __contains__(self, index: int) -> bool:
-        return index in self._read
-
-    def stop(self) -> None:
-        """Nobody will ask for more."""
-        if self._question is not None:
-            self._git.stop(self._question)
-
-    def _ask(self, read: dict[int, Change], *options: str) -> Question | None:
+    def _ask(self, read: dict[int, Change]) -> Question | None:
         if not read:
             return None
         trees = made_up(self._sealed, read, self._attributes)
-        return self._git.ask(self._sealed.comparing, "diff-tree", *options, *PATCH, *DIFF, *trees, sink=self._take)
+        return self._git.ask(self._sealed.comparing, "diff-tree", *PATCH, *DIFF, *trees, sink=self._take)
+
+    def _go_on(self, answer: Answer) -> Question | None:
+        """The next question, behind a file that was too long."""
+        stalled = self._reader.stalled
+        self.failed |= not (answer.ok or answer.stopped)
+        if not answer.stopped or stalled is not None:
+            self._reader.end()
+        self._sift()
+        self._reader = PatchReader()
+        return self._ask({index: change for index, change in self._read.items() if stalled is not None and index > stalled})
 
     def _take(self, piece: bytes) -> bool:
         self._reader.take(piece)
@@ -296,7 +288,7 @@ class Stream:
         """Set finished sections aside, and say whether the totals leave room for more (spec 4.6)."""
         while self._reader.sections:
             section = self._reader.sections.popleft()
-            self._waiting.append(section)
+            self._found.setdefault(section.number, []).append(section)
             self._bytes -= self._charge(section)
             # Of a file in two sections the other one may be too long a line: then none of its lines count.
             if not section.part and section.cost <= FILE_LIMIT and section.longest_line() <= LINE_LIMIT:
@@ -309,23 +301,6 @@ class Stream:
         before = cost if number == section.number else 0
         self._last = (section.number, before + section.cost)
         return min(before + section.cost, FILE_LIMIT + 1) - min(before, FILE_LIMIT + 1)
-
-    def _more(self) -> bool:
-        """Wait for more output; False once there is none."""
-        if self._question is None:
-            return False
-        if self._question.answer is None:
-            self._git.pump()
-            return True
-        stalled = self._reader.stalled
-        self.failed |= not (self._question.answer.ok or self._question.answer.stopped)
-        if not self._question.answer.stopped or stalled is not None:
-            self._reader.end()
-        self._sift()
-        rest = {index: change for index, change in self._read.items() if stalled is not None and index > stalled}
-        self._reader = PatchReader(counted=False)
-        self._question = self._ask(rest)
-        return True
 
 
 def made_up(sealed: Sealed, changes: dict[int, Change], attributes: dict[int, bool]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Reading what `diff-tree --numstat -p -U0` prints of a made-up tree: counts and changed lines, from bytes alone (spec 4.4).
+"""Reading what `diff-tree` prints of made-up trees, counts or changed lines without context, from bytes alone (spec 4.4).
 
 In a patch without context every line of content has a sign before it. So a line that starts with `diff --git ` is a header
 wherever it stands, one that starts with `@@` begins a hunk, and text that looks like patch syntax is a line like any other.
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import reduce
 
 from discern.effects.budget import Side, longest_of
 from discern.vocabulary import FILE_LIMIT, LINE_LIMIT
 
 Count = tuple[int, int] | None  # insertions and deletions; None for a file that Git holds for binary
 Counts = dict[int, Count]  # by the number that stands for a path
+Sections = dict[int, list["Section"]]  # one of a file, or two where its type changed
 
 NUMSTAT = re.compile(rb"(?<![^\0])(\d{1,12}|-)\t(\d{1,12}|-)\t(\d{8})([ab]?)t?\0")
 HEADER = re.compile(rb"\ndiff --git a/(\d{8})([ab]?)(t?) b/\1\2\3(?=\n)")
-FIRST_HUNK = re.compile(rb"(?m)^@@ ")
+BODY = re.compile(rb"(?m)^(?:@@ |Binary files )")
+HUNK = re.compile(rb"@@ -\d{1,12}(?:,(\d{1,12}))? \+\d{1,12}(?:,(\d{1,12}))? @@")
 SIGNS = (b"+", b"-")
 DRAINED = 1 << 20  # bytes of a file past its limit that are read on, in the hope of its end, before Git is started anew behind it
 
@@ -39,21 +42,48 @@ def both(one: Count, other: Count) -> Count:
     return (one[0] + other[0], one[1] + other[1]) if one is not None and other is not None else None
 
 
-class Section:
-    """The changed lines of one file. `over`: past the limit of one file, its lines are dropped; `broken`: it does not add up."""
+def whole(sections: list[Section]) -> bool:
+    """Whether these are all that a patch holds of a file, read to their ends."""
+    return bool(sections) and (not sections[0].part or len(sections) > 1) and not any(section.over for section in sections)
 
-    __slots__ = ("_before", "_in_body", "_unended", "broken", "cost", "lines", "number", "over", "part", "passed_over")
+
+def total(sections: list[Section]) -> Count:
+    """What the sections of one file come to."""
+    return reduce(both, (section.count for section in sections))
+
+
+class Section:
+    """The changed lines of one file, and how many there are by Git's own word at the head of each hunk.
+
+    `over`: past the limit of one file, its lines are dropped; `broken`: it does not add up.
+    """
+
+    __slots__ = (
+        *("_before", "_in_body", "_unended", "binary", "broken", "cost", "counted", "lines", "number", "over", "part"),
+        "passed_over",
+    )
 
     def __init__(self, number: int, part: str) -> None:
         self.number = number
         self.part = part
         self.lines: dict[bytes, list[bytes]] = {sign: [] for sign in SIGNS}  # without sign and LF
+        self.counted = dict.fromkeys(SIGNS, 0)
         self.cost = 0
-        self.over = self.broken = False
+        self.binary = self.over = self.broken = False
         self.passed_over = 0  # bytes read of it since it went past the limit
         self._in_body = False
         self._before = b""  # the sign of the line before what comes next
         self._unended: set[bytes] = set()  # sides whose last line was said to have no end
+
+    @property
+    def count(self) -> Count:
+        """Its insertions and deletions by Git's word; not known of one that is `over`."""
+        return None if self.binary else (self.counted[b"+"], self.counted[b"-"])
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it holds exactly the lines that Git counted (spec 4.3)."""
+        return not self.broken and all(len(self.lines[sign]) == self.counted[sign] for sign in SIGNS)
 
     def side(self, sign: bytes) -> Side:
         """One side's lines as they are."""
@@ -66,8 +96,9 @@ class Section:
 
     def take(self, text: bytes) -> None:
         """More whole lines of this file's part of the patch."""
-        if not self._in_body and (begin := FIRST_HUNK.search(text)):
-            self._in_body, text = True, text[begin.start() :]
+        if not self._in_body and not self.binary and (begin := BODY.search(text)):
+            self.binary = begin[0] != b"@@ "
+            self._in_body, text = not self.binary, text[begin.start() :]
         if self._in_body and (self.over or self.broken):
             self.passed_over += len(text)
         elif self._in_body and text:
@@ -77,10 +108,12 @@ class Section:
         lines = {sign: [row[1:] for row in rows if row[:1] == sign] for sign in SIGNS}
         others = [place for place, row in enumerate(rows) if row[:1] not in SIGNS]
         ends = [place for place in others if rows[place][:1] == b"\\"]  # `\ No newline at end of file`, said of the line before
-        hunks = sum(rows[place].startswith(b"@@ ") for place in others)
-        if len(ends) + hunks != len(others) or any(lines[sign] for sign in self._unended):
+        hunks = [hunk for place in others if (hunk := HUNK.match(rows[place]))]
+        if len(ends) + len(hunks) != len(others) or any(lines[sign] for sign in self._unended):
             self.give_up()
             return
+        for sign, group in ((b"-", 1), (b"+", 2)):
+            self.counted[sign] += sum(int(hunk[group] or 1) for hunk in hunks)
         for sign, found in lines.items():
             self.lines[sign] += found
             self.cost += sum(map(len, found)) + len(found)
@@ -114,9 +147,8 @@ class Section:
 class PatchReader:
     """Takes a patch piece by piece and gives whole sections in order, holding no more than one file's limit of a file."""
 
-    def __init__(self, *, counted: bool) -> None:
+    def __init__(self) -> None:
         self.sections: deque[Section] = deque()
-        self.counts: Counts | None = None if counted else {}
         self._current: Section | None = None
         self._tail = b""
 
@@ -128,13 +160,6 @@ class PatchReader:
     def take(self, piece: bytes) -> None:
         """One more piece of output."""
         data = self._tail + piece
-        if self.counts is None:
-            end = data.find(b"\0\0")
-            if end < 0:
-                self._tail = data
-                return
-            self.counts = parse_counts(data[: end + 1]) or {}
-            data = data[end + 2 :]
         whole = data.rfind(b"\n") + 1
         self._tail = data[whole:]
         self._lines(data[:whole])
@@ -145,9 +170,7 @@ class PatchReader:
 
     def end(self) -> None:
         """There is no more."""
-        if self.counts is None:
-            self.counts = parse_counts(self._tail) or {}
-        elif self._current is not None and self._tail and not self._current.over:
+        if self._current is not None and self._tail and not self._current.over:
             self._current.give_up()
         self._close()
 

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from discern.effects import content, patch, sealed, view
+from discern.effects import content, sealed, view
 from discern.effects.patch import DRAINED, PatchReader
 from discern.effects.worktree import Reader, system_open
 from discern.facts import NO_CONTENT, Lines, NotCollected, Unavailable
@@ -180,6 +180,7 @@ def test_a_change_of_type_is_one_file(start):
         "available",
         "total_bytes",
     ]
+    assert seen.shapes["long"] == ("modified", 1, 9001, False)
 
 
 def test_the_lines_of_a_change_of_type_that_is_not_admitted_are_not_charged(start):
@@ -405,7 +406,7 @@ def test_a_flood_is_stopped_and_not_drained(start, taken, megabytes):
     assert (seen.why("big"), seen.added("z")) == ("file_limit", [b"needle"])
     assert sum(taken) < FILE_LIMIT + DRAINED + (4 << 20)
     assert peak < 24 << 20
-    assert seen.questions.count("diff-tree") == 2
+    assert seen.questions.count("diff-tree") == 3
 
 
 def test_floods_are_few(start, taken):
@@ -420,7 +421,7 @@ def test_floods_are_few(start, taken):
     reasons = [seen.why(path) for path in seen.paths]
     assert reasons == ["file_limit"] * 8 + ["total_bytes"] * 4
     assert {seen.shapes[f"big{n:02}"] for n in range(11)} == {("modified", 3 << 14, 1, False)}
-    assert seen.questions.count("diff-tree") <= 9
+    assert seen.questions.count("diff-tree") <= 10
     assert sum(taken) < 9 * (FILE_LIMIT + DRAINED + (3 << 20))
 
 
@@ -646,29 +647,35 @@ def test_a_tracked_file_that_changes_while_it_is_stored_is_not_known(start, monk
     assert repo.view().shapes == {"a": ("modified", 1, 0, False), "b": ("modified", "inconsistent", "inconsistent")}
 
 
-@pytest.mark.parametrize("lie", ["another count", "no count"])
+LIES = {
+    "another count": lambda patch: patch[::-1].replace(b"@@ -1,0 +2 @@"[::-1], b"@@ -1,0 +2,2 @@"[::-1], 1)[::-1],
+    "one line more": lambda patch: patch + b"+and more\n",
+    "one line less": lambda patch: patch.removesuffix(b"+more\n"),
+    "no patch": lambda patch: patch[: patch.index(b"diff --git a/00000001")],
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
 def test_counts_and_lines_that_disagree_are_not_believed(start, monkeypatch, lie):
-    """spec 4.3: `inconsistent`, for that file alone; Git has never been seen to do so, and so its counts are tampered with."""
+    """spec 4.3: neither of them, for that file alone; Git has never been seen to do so, and so its patch is tampered with."""
     repo = start({"a": "a\n", "b": "b\n"})
     for path in "ab":
         repo.append(path, "more\n")
-    real = patch.parse_counts
-
-    def tampered(output):
-        counts = real(output)
-        if lie == "no count":
-            del counts[1]
-        else:
-            counts[1] = (2, 0)
-        return counts
-
-    monkeypatch.setattr(patch, "parse_counts", tampered)
+    real = PatchReader.take
+    monkeypatch.setattr(PatchReader, "take", lambda self, piece: real(self, LIES[lie](piece)))
     seen = repo.view()
     assert (seen.why("a"), seen.why("b")) == ("available", "inconsistent")
-    assert seen.shapes == {
-        "a": ("modified", 1, 0, False),
-        "b": ("modified", "inconsistent", "inconsistent" if lie == "no count" else False),
-    }
+    assert seen.shapes == {"a": ("modified", 1, 0, False), "b": ("modified", "inconsistent", False)}
+
+
+def test_what_git_does_not_count_is_not_known(start, monkeypatch):
+    """spec 4.3: nothing of a file that the counts do not name."""
+    repo = start({"a": "a\n", "b": "b\n"}, policy=COUNTING)
+    for path in "ab":
+        repo.append(path, "more\n")
+    real = content.parse_counts
+    monkeypatch.setattr(content, "parse_counts", lambda output: {n: count for n, count in real(output).items() if n != 1})
+    assert repo.view().shapes == {"a": ("modified", 1, 0, False), "b": ("modified", "inconsistent", "inconsistent")}
 
 
 def test_untracked_links_are_not_followed(start):

@@ -39,9 +39,9 @@ def head(number: int, part: str = "") -> bytes:
     return b"diff --git a/%b b/%b\nindex 1111111..2222222 100644\n--- a/%b\n+++ b/%b\n" % (name, name, name, name)
 
 
-def read(patch: bytes, size: int = 1 << 30, *, counted: bool = False) -> PatchReader:
+def read(patch: bytes, size: int = 1 << 30) -> PatchReader:
     """A patch read in pieces of a size."""
-    reader = PatchReader(counted=counted)
+    reader = PatchReader()
     for at in range(0, len(patch), size):
         reader.take(patch[at : at + size])
     reader.end()
@@ -125,7 +125,7 @@ def test_what_does_not_add_up_is_broken(body):
 )
 def test_a_file_past_its_limit_is_let_go_and_the_next_is_whole(body, size):
     """spec 4.6: no more than one file's limit is held of a file."""
-    reader = PatchReader(counted=False)
+    reader = PatchReader()
     patch = head(1) + b"@@ -0,0 +1 @@\n" + body + head(2) + b"@@ -0,0 +1 @@\n+y\n"
     for at in range(0, len(patch), size):
         reader.take(patch[at : at + size])
@@ -149,7 +149,7 @@ def test_exactly_one_files_limit_is_no_loss():
 def test_a_file_far_past_its_limit_is_not_drained():
     """spec 4.6: the reader says when reading on is not worth it, and of which file."""
     for line in (b"+" + b"x" * 9999 + b"\n", b"x" * 10_001):
-        reader = PatchReader(counted=False)
+        reader = PatchReader()
         reader.take(head(5) + b"@@ -0,0 +1 @@\n+")
         fed = 0
         while reader.stalled is None:
@@ -189,23 +189,38 @@ def test_counts_of_another_shape_are_none(output):
     assert parse_counts(output) is None
 
 
-def test_counts_stand_before_the_patch():
-    """spec 4.3: rows, an empty one, and then the patch, whatever pieces they come in."""
-    output = b"1\t0\t00000001\0002\t0\t00000002\0\0" + head(1) + b"@@ -0,0 +1 @@\n+x\n" + head(2) + b"@@ -0,0 +1,2 @@\n+y\n+z\n"
+@pytest.mark.parametrize(
+    ("body", "count", "agrees"),
+    [
+        (b"@@ -0,0 +1 @@\n+x\n", (1, 0), True),
+        (b"@@ -7 +6,0 @@ f()\n-x\n@@ -9,2 +8,3 @@\n-y\n-z\n+1\n+2\n+3\n", (3, 3), True),
+        (b"", (0, 0), True),  # a mode alone, or an empty file
+        (b"Binary files a/00000001 and b/00000001 differ\n", None, True),
+        (b"@@ -0,0 +1,2 @@\n+x\n", (2, 0), False),
+        (b"@@ -1 +1 @@\n+x\n", (1, 1), False),
+        (b"@@ -0,0 +1 @@\n+x\n+y\n", (1, 0), False),
+        (b"@@ -0,0 +1 @@\n-Binary files a and b differ\n", (1, 0), False),
+    ],
+)
+def test_a_patch_says_how_many_lines_it_holds(body, count, agrees):
+    """spec 4.3: at the head of each hunk; what it holds then agrees or does not, in whatever pieces it comes."""
     for size in (1, 4, 1 << 20):
-        reader = read(output, size, counted=True)
-        assert reader.counts == {1: (1, 0), 2: (2, 0)}
-        assert [lines(section)[0] for section in reader.sections] == [b"x\n", b"y\nz\n"]
-    assert read(b"", counted=True).counts == {}
-    assert read(b"-\t-\t00000001\0", counted=True).counts == {1: None}
-    assert read(b"nonsense\0\0" + head(1), counted=True).counts == {}
+        (section,) = read(head(1) + body, size).sections
+        assert (section.count, section.agrees, section.broken) == (count, agrees, False)
+
+
+@pytest.mark.parametrize("hunk", [b"@@ x @@", b"@@ -1 @@", b"@@ -1 +" + b"9" * 5000 + b" @@", b"@@@ -1 +1 @@"])
+def test_a_hunk_of_another_shape_is_none(hunk):
+    """spec 4.3: nor is what it begins believed."""
+    (section,) = read(head(1) + b"@@ -0,0 +1 @@\n+x\n" + hunk + b"\n+y\n").sections
+    assert (section.broken, section.agrees) == (True, False)
 
 
 def test_a_last_line_without_its_end_is_not_charged_for_one():
     """spec 4.6: exactly at the limit, even if the word that there is no line end comes in a later piece."""
     body = head(1) + b"@@ -0,0 +1 @@\n+" + b"x" * FILE_LIMIT + b"\n"
     for more in (b"", b"-", b"\\"):
-        reader = PatchReader(counted=False)
+        reader = PatchReader()
         reader.take(body)
         reader.take(b"\\ No newline at end of file\n" + (head(2) if more else b""))
         reader.end()

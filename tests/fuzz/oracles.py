@@ -21,9 +21,9 @@ def pieces(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
         at, turn = at + size, turn + 1
 
 
-def read(output: bytes, sizes: Sequence[int], *, counted: bool = True) -> PatchReader:
+def read(output: bytes, sizes: Sequence[int]) -> PatchReader:
     """A patch read in pieces of these sizes."""
-    reader = PatchReader(counted=counted)
+    reader = PatchReader()
     for piece in pieces(output, sizes):
         reader.take(piece)
     reader.end()
@@ -32,7 +32,8 @@ def read(output: bytes, sizes: Sequence[int], *, counted: bool = True) -> PatchR
 
 def told(section: Section) -> tuple[object, ...]:
     """Everything that a section says."""
-    return section.number, section.part, section.side(b"+"), section.side(b"-"), section.cost, section.over, section.broken
+    known = section.number, section.part, section.side(b"+"), section.side(b"-"), section.cost, section.over, section.broken
+    return (*known, None if section.over or section.broken else section.count, section.agrees)
 
 
 def check_listings(data: bytes) -> None:
@@ -73,14 +74,12 @@ def check_marks(data: bytes, sizes: Sequence[int]) -> None:
 
 def check_patch(data: bytes, sizes: Sequence[int]) -> None:
     """The same in whatever pieces; each line stands there behind its sign, and a section's cost is that of its lines."""
-    for counted in (True, False):
-        cut, whole = (read(data, pieced, counted=counted) for pieced in (sizes, [1 << 20]))
-        assert [told(section) for section in cut.sections] == [told(section) for section in whole.sections]
-        assert cut.counts == whole.counts
-        for section in whole.sections:
-            assert f"{section.number:08d}".encode() in data
-            assert section.cost == sum(len(section.side(sign).raw) for sign in (b"+", b"-"))
-            assert all(sign + line in data for sign in (b"+", b"-") for line in section.side(sign).raw.split(b"\n")[:-1])
+    cut, whole = (read(data, pieced) for pieced in (sizes, [1 << 20]))
+    assert [told(section) for section in cut.sections] == [told(section) for section in whole.sections]
+    for section in whole.sections:
+        assert f"{section.number:08d}".encode() in data
+        assert section.cost == sum(len(section.side(sign).raw) for sign in (b"+", b"-"))
+        assert all(sign + line in data for sign in (b"+", b"-") for line in section.side(sign).raw.split(b"\n")[:-1])
 
 
 def check(data: bytes, sizes: Sequence[int]) -> None:
