@@ -1,4 +1,4 @@
-"""The drops of evaluation, each with an account that says what was lost, where, and what to do (spec 5.1, 5.3)."""
+"""The drops of evaluation, each with an account that says what was lost, where, and what to do (spec 5.1, 5.3, 6.8)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from discern.vocabulary import (
     HISTORY_LIMIT,
     LINE_COUNT_LIMIT,
     LINE_LIMIT,
+    WHEN_EXCERPT,
+    WHEN_FIRES,
+    WHEN_PASSES,
     FactReason,
 )
 
@@ -71,6 +74,15 @@ def lines_exceeded() -> Drop:
     """There are more changed lines to search than are admitted (spec 5.3)."""
     account = f"there are more than {LINE_COUNT_LIMIT:,} changed lines to search: select fewer files"
     return Drop("trigger_content_unavailable", "line_count", account)
+
+
+def invalid_exit(status: int, output: bytes) -> Drop:
+    """A `when` command's exit status is no answer: told with its last words (spec 6.4, 6.8)."""
+    ended = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
+    words = " ".join(output.decode("utf-8", "replace").split())
+    excerpt = one_line(words if len(words) <= WHEN_EXCERPT else "…" + words[1 - WHEN_EXCERPT :], WHEN_EXCERPT)
+    said = f"; its last words: {excerpt}" if excerpt else ""
+    return Drop("when_invalid_exit", None, f"the `when` command {ended}; {WHEN_FIRES} fires, {WHEN_PASSES} passes{said}")
 
 
 def _why(lack: Lack) -> str:

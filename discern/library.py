@@ -29,10 +29,11 @@ from discern.evaluation.clock import Clock
 from discern.evaluation.gathering import Gathered, Lost, gather
 from discern.evaluation.governing import Governed, govern
 from discern.facts import Facts
+from discern.governing_file import parse
 from discern.outcomes import DropRecord, Evaluation, Result
 from discern.pipeline import judge as judge_surveyed
 from discern.pipeline import judge_facts
-from discern.policy import parse, resolve
+from discern.policy import resolve
 from discern.survey import Survey
 from discern.vocabulary import FailOn
 

@@ -303,12 +303,13 @@ class Listing:
         if arm.rest in (NOTHING, EVERYTHING):
             return ((1 << (stop - start)) - 1) << start
         match, needle, length = _compiled(arm.rest).fullmatch, arm.needle, len(head)
-        taken = bytearray(stop - start)
-        for number in range(start // BLOCK, -(-stop // BLOCK)):
-            if needle in self._blocks[number]:
-                low, high = max(start, number * BLOCK), min(stop, (number + 1) * BLOCK)
-                run = self.paths[low:high]
-                taken[low - start : high - start] = bytes(needle in path and match(path, length) is not None for path in run)
+        taken = b""
+        for low in range(start - start % BLOCK, stop, BLOCK):
+            run = self.paths[max(start, low) : min(stop, low + BLOCK)]
+            if needle in self._blocks[low // BLOCK]:
+                taken += bytes(needle in path and match(path, length) is not None for path in run)
+            else:
+                taken += bytes(len(run))
         return mask_of(taken) << start
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the governing `discern.toml` says: from its bytes to definitions, each bad entry dropped alone (spec 1.3-1.7, 2)."""
+"""What the document in the governing `discern.toml` says: definitions, each bad entry dropped alone (spec 1.3-1.7, 2)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
 from discern.fields import FIELD_PARSERS, Fault, path_patterns, type_name
 from discern.patterns import PatternFault, compile_pattern
 from discern.seeds import with_seed
-from discern.text import holds_surrogate, one_line
-from discern.vocabulary import ACCOUNT_LIMIT, CHECKPOINT_FIELD_ROLES, CONFIG_LIMIT, QUESTION_FILE_LIMIT, EntryReason, Mode
+from discern.text import one_line
+from discern.vocabulary import ACCOUNT_LIMIT, CHECKPOINT_FIELD_ROLES, QUESTION_FILE_LIMIT, EntryReason, Mode
 
 SHOWN: Final = 80  # characters of a name or pattern of the file in an account
 
-_BOM: Final = b"\xef\xbb\xbf"
-_PLACE: Final = re.compile(r" \(at (line \d+, column \d+|end of document)\)\Z")
-_QUOTED: Final = re.compile(r"""(?s)[('"](?![=\[\]]{1,2}').*[)'"]""")  # what tomllib takes from the file, not its own `'='`
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)\}")
 _PATH_FIELDS: Final[tuple[str, ...]] = ("scope", "paths", "exclude_paths", "unless_changed")
 _SCOPE_FIELDS: Final = ("scope", "unless_changed")  # those that may name a scope
@@ -36,35 +33,6 @@ class _Governing:
     document: Mapping[str, Any]
     scopes: Mapping[str, tuple[str, ...]]
     question_texts: Mapping[str, str]
-
-
-def parse(raw: bytes) -> dict[str, Any] | PolicyInvalid:
-    """The TOML document in the bytes of a `discern.toml` (spec 1.3). An account tells the place of a fault, never the text."""
-    import tomllib
-
-    if len(raw) > CONFIG_LIMIT:
-        return PolicyInvalid(f"discern.toml has more than {CONFIG_LIMIT:,} bytes")
-    body = raw.removeprefix(_BOM)
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        return PolicyInvalid(f"discern.toml is not UTF-8 (line {line}, byte {error.start + 1} of the file): save it as UTF-8")
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        return PolicyInvalid("discern.toml nests arrays or tables too deeply to be read")
-    except tomllib.TOMLDecodeError as error:
-        return PolicyInvalid(f"discern.toml is not TOML: {_without_quotations(str(error))}")
-    except ValueError:  # Python bounds the digits of an integer; tomllib does not turn that into an error of its own
-        return PolicyInvalid("discern.toml is not TOML: an integer has too many digits")
-
-
-def _without_quotations(message: str) -> str:
-    """What kind of fault tomllib found, and where, without what it quotes from the file."""
-    place = _PLACE.search(message)
-    kind = _QUOTED.sub("…", message[: place.start()] if place else message)
-    return one_line(kind + (f" ({place[1]})" if place else ""), ACCOUNT_LIMIT // 2)
 
 
 def question_files(document: Mapping[str, Any]) -> tuple[str, ...]:
@@ -104,8 +72,6 @@ def resolve(document: Mapping[str, Any], question_texts: Mapping[str, str]) -> P
 
 def _document_fault(document: Mapping[str, Any]) -> str | None:
     """What makes the whole document unusable (spec 1.3, 1.5), patterns aside."""
-    if _holds_surrogates(document):
-        return "a string holds half a character (an unpaired surrogate)"
     for name in ("repository", "scopes", "generated", "checkpoints"):
         if not isinstance(document.get(name, {}), dict):
             return f"`{name}` must be a table, not {type_name(document[name])}"
@@ -119,20 +85,6 @@ def _document_fault(document: Mapping[str, Any]) -> str | None:
             if isinstance(fault := path_patterns(table.get("paths", [])), Fault):
                 return f"`paths` in `[{kind}.{one_line(name, SHOWN)}]` {fault}"
     return None
-
-
-def _holds_surrogates(document: Mapping[str, Any]) -> bool:
-    """TOML has no such strings, but the JSON of a conformance case may, and none of them can be hashed or printed."""
-    waiting: list[Any] = [*document, *document.values()]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str) and holds_surrogate(value):
-            return True
-    return False
 
 
 def _table_patterns(document: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[str, ...]:

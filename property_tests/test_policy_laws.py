@@ -7,8 +7,9 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from discern.definitions import Policy, PolicyInvalid
+from discern.governing_file import parse
 from discern.patterns import patterns_of
-from discern.policy import parse, question_files, resolve
+from discern.policy import question_files, resolve
 from discern.seeds import SEEDS
 from discern.vocabulary import CHECKPOINT_FIELD_ROLES, ENTRY_REASONS, KINDS, MODES
 

@@ -9,10 +9,11 @@ from typing import Final
 from attrs import evolve
 
 from discern.definitions import Definition
+from discern.drops import invalid_exit
 from discern.facts import ChangedFile, History, Lines, NotCollected, Unavailable, path_bytes
 from discern.outcomes import Answered, Drop, Evaluation, Step, Unanswered
-from discern.text import holds_surrogate, one_line
-from discern.vocabulary import MATCH_TOKEN, WHEN_EXCERPT, WHEN_FIRES, WHEN_PASSES
+from discern.text import holds_surrogate
+from discern.vocabulary import MATCH_TOKEN, WHEN_FIRES, WHEN_PASSES
 
 Document = dict[str, object]
 
@@ -68,7 +69,7 @@ def conclude(undecided: Evaluation, answer: Answered | Unanswered) -> Evaluation
         case Answered(status) if status == WHEN_PASSES:
             return evolve(undecided, outcome="passed", matched=(), related=(), steps=_steps(undecided, 0))
         case Answered(status, output):
-            return _indeterminate(undecided, Drop("when_invalid_exit", None, _invalid(status, output)))
+            return _indeterminate(undecided, invalid_exit(status, output))
 
 
 def matches(output: bytes) -> frozenset[str]:
@@ -103,12 +104,3 @@ def _indeterminate(undecided: Evaluation, drop: Drop) -> Evaluation:
 def _steps(undecided: Evaluation, after: int) -> tuple[Step, ...]:
     *before, last = undecided.steps
     return (*before, Step(last.step, last.before, after))
-
-
-def _invalid(status: int, output: bytes) -> str:
-    """The account of an exit status that is no answer, with the command's last words (spec 6.8)."""
-    ended = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
-    words = " ".join(output.decode("utf-8", "replace").split())
-    excerpt = one_line(words if len(words) <= WHEN_EXCERPT else "…" + words[1 - WHEN_EXCERPT :], WHEN_EXCERPT)
-    said = f"; its last words: {excerpt}" if excerpt else ""
-    return f"the `when` command {ended}; {WHEN_FIRES} fires, {WHEN_PASSES} passes{said}"

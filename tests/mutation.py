@@ -7,7 +7,8 @@
 
 Each mutant lives in a forked process: the cases are read once, the altered module and what imports it are loaded there, and the
 first case that fails ends it. Imports, annotations and prose are not altered. A survivor is explained in `mutation.toml`, or
-it is a hole in the suite: exit status 1.
+it is a hole in the suite: exit status 1, as for an explanation that explains nothing, and for fewer than nine of ten killed in
+what the cases judge: the stages, their order, the patterns, and the resolver of the policy.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 STAGES: Final = tuple(f"discern.stages.{stage}" for stage in ("universe", "selection", "narrowing", "thresholds", "when"))
 POLICY: Final = ("discern.policy", "discern.fields", "discern.seeds")
 REST: Final = ("discern.survey", "discern.basetree", "discern.search", "discern.drops", "discern.identity")
-MODULES: Final = (*STAGES, "discern.pipeline", "discern.patterns", *POLICY, *REST)
+JUDGED: Final = (*STAGES, "discern.pipeline", "discern.patterns", *POLICY)
+MODULES: Final = (*JUDGED, *REST)
+LEAST: Final = 0.9  # of the mutants of what is judged are killed
 SECONDS: Final = 30  # the whole suite takes one: a mutant that takes so long hangs
 SURVIVED, KILLED = 0, 1
 
@@ -248,17 +251,27 @@ class Score:
             self.needless[mutant.module].discard(why[0])
 
     def report(self) -> int:
-        """The counts; 1 if a survivor is not explained."""
-        everything = [fate for fates in self.fates.values() for fate in fates]
-        for module, fates in (*self.fates.items(), ("all", everything)):
+        """The counts; 1 if a survivor is not explained, an explanation explains nothing, or too many survive."""
+        judged = {module: fates for module, fates in self.fates.items() if module in JUDGED}
+        groups = {**self.fates, "what cases judge": joined(judged), "all": joined(self.fates)}
+        for name, fates in groups.items():
             counts = {fate: fates.count(fate) for fate in ("killed", "explained", "SURVIVED")}
-            share = counts["killed"] / len(fates)
             known = counts["killed"] / max(1, len(fates) - counts["explained"])
-            print(f"{module:26} {len(fates):5} mutants: {counts}; killed {share:.1%}, of what an answer can show {known:.1%}")
-        for module in self.fates:
-            for key in sorted(self.needless.get(module, ())):
-                print(f"explains nothing any more: {module}: {key}")
-        return 1 if "SURVIVED" in everything else 0
+            print(
+                f"{name:26} {len(fates):5} mutants: {counts}; killed {share(fates):.1%}, of what an answer can show {known:.1%}"
+            )
+        needless = [f"{module}: {key}" for module in self.fates for key in sorted(self.needless.get(module, ()))]
+        print(*(f"explains nothing any more: {one}" for one in needless), sep="\n", end="\n" if needless else "")
+        weak = judged.keys() == set(JUDGED) and share(joined(judged)) < LEAST
+        return 1 if "SURVIVED" in groups["all"] or needless or weak else 0
+
+
+def joined(fates: dict[str, list[str]]) -> list[str]:
+    return [fate for each in fates.values() for fate in each]
+
+
+def share(fates: list[str]) -> float:
+    return fates.count("killed") / max(1, len(fates))
 
 
 def explanation(mutant: Mutant) -> tuple[str, str] | None:

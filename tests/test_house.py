@@ -21,8 +21,8 @@ GROUPING = {"discern.grouping"}  # toolz with types
 # The one reading of the facts that all stages share.
 SURVEY = {"discern.survey", "discern.basetree", "discern.drops", "discern.search"}
 PURE = {
-    *("discern.policy", "discern.fields", "discern.seeds", "discern.demand", "discern.pipeline", "discern.identity"),
-    *("discern.questions", "discern.proof", "discern.documents"),
+    *("discern.governing_file", "discern.policy", "discern.fields", "discern.seeds", "discern.demand", "discern.pipeline"),
+    *("discern.identity", "discern.questions", "discern.proof", "discern.documents"),
 }
 COMMAND = {"discern.arguments", "discern.cli", "discern.demo", "discern.output", "discern.__main__"}
 FACES = {"discern", "discern.library"}  # what other code imports: evaluation without the command line

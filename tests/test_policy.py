@@ -8,8 +8,9 @@ import pytest
 
 from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
 from discern.fields import FIELD_PARSERS, Fault
+from discern.governing_file import parse
 from discern.patterns import patterns_of
-from discern.policy import parse, question_files, resolve
+from discern.policy import question_files, resolve
 from discern.seeds import SEEDS
 from discern.vocabulary import CHECKPOINT_FIELD_ROLES
 
@@ -119,8 +120,6 @@ def test_what_is_no_toml_is_told_by_its_place_alone(raw, word):
         ({"generated": {"g": {"paths": ["!y"]}}}, "`exclude_paths`"),
         ({"generated": {"g": {"paths": ["./x"]}}}, "without `./`"),
         ({"generated": {"g": {"paths": ["${a.b}"]}}, "a": {"b": "[x"}}, "`[x`"),
-        ({"checkpoints": {"p": {"question": "half \ud800"}}}, "surrogate"),
-        ({"checkpoints": {"p\udcff": {}}}, "surrogate"),
     ],
 )
 def test_a_document_of_the_wrong_shape_is_refused_as_a_whole(document, word):

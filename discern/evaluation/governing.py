@@ -10,8 +10,9 @@ from discern.effects.git import Git, Refused
 from discern.effects.opening import Ground
 from discern.effects.policy_commit import PolicyCommit, Unreadable
 from discern.effects.repository import Bases, with_trunk
+from discern.governing_file import parse
 from discern.outcomes import DropRecord
-from discern.policy import parse, question_files, resolve
+from discern.policy import question_files, resolve
 from discern.text import one_line
 from discern.vocabulary import ACCOUNT_LIMIT, DropReason
 
