@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from discern.effects.budget import Budget, Side, longest_of
 from discern.effects.git import Answer, Git, Question
-from discern.effects.patch import SIGNS, Counts, PatchReader, Section, Sections, parse_counts, total, whole
+from discern.effects.patch import SIGNS, Counts, PatchReader, Section, Sections, parse_counts, told, total, whole
 from discern.effects.sealed import BIG_FILE, Objects, Sealed, tree_row
 from discern.effects.view import LINK, Change
 from discern.effects.worktree import Reader, Worktree
@@ -135,7 +135,7 @@ class Collector:
         stream = Stream(self._git, self._sealed, self._attributes, read)
         questions = self._ask_counts({index: compared[index] for index in compared.keys() - unseen - read.keys()}, halved=True)
         sections = stream.sections()
-        counts = {index: total(found) for index, found in sections.items() if whole(found)}
+        counts = {index: total(found) for index, found in sections.items() if told(found)}
         questions += self._ask_counts({index: read[index] for index in read.keys() - counts.keys()})
         answers = [self._git.wait(question) for question in questions]
         self._failed = stream.failed or not all(answer.ok for answer in answers)
@@ -143,8 +143,8 @@ class Collector:
             counts |= parse_counts(answer.output) or {}
         facts = {index: UNSEEN if index in unseen else counted(counts, index) for index in compared}
         binary = {index: compared[index] for index, fact in facts.items() if fact is BINARY}
-        facts |= {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}
-        return facts, {index: sections.get(index, []) for index in read}
+        big = {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}
+        return facts | big, {index: sections.get(index, []) for index in read.keys() - big.keys()}
 
     def _look_at(self, change: Change) -> FileFacts:
         """A file of which Git said unseen that it is binary, since it is so big: its first bytes say what it is (spec 4.1)."""

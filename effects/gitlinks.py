@@ -14,8 +14,8 @@ TOLD = ("--raw", "-z", "-p", "-U0", "--submodule=short", "--ignore-submodules=di
 COMMIT = re.compile(rb"^\+Subproject commit ([0-9a-f]+)$", re.MULTILINE)
 
 
-def checked_out(git: Git, repository: Repository, sealed: Sealed, recorded: Mapping[bytes, str]) -> dict[bytes, str]:
-    """The commits at these directories, paths from the top, where they are not the recorded ones.
+def checked_out(git: Git, repository: Repository, sealed: Sealed, recorded: Mapping[bytes, str]) -> dict[bytes, str] | None:
+    """The commits at these directories, paths from the top, where they are not the recorded ones; None if Git could not say.
 
     A directory without a repository, or with a broken one, counts as what is recorded, as it does for Git.
     """
@@ -26,12 +26,15 @@ def checked_out(git: Git, repository: Repository, sealed: Sealed, recorded: Mapp
     places = {"GIT_INDEX_FILE": sealed.directory + "/gitlinks", "GIT_WORK_TREE": repository.top}
     setting = sealed.setting._replace(directory=repository.top, environment=sealed.setting.environment | places)
     entries = b"".join(b"160000 %b\t%b\0" % (oid.encode(), path) for path, oid in recorded.items())
-    git.wait(git.ask(setting, "update-index", "-z", "--index-info", stdin=entries))
-    return parse_commits(git.wait(git.ask(setting, "diff-files", *TOLD)).output)
+    made = git.wait(git.ask(setting, "update-index", "-z", "--index-info", stdin=entries))
+    if not made.ok or made.words:  # a path that Git holds for unsafe is passed over, and only said
+        return None
+    answer = git.wait(git.ask(setting, "diff-files", *TOLD))
+    return parse_commits(answer.output) if answer.ok else None
 
 
-def parse_commits(output: bytes) -> dict[bytes, str]:
-    """Paths and commits from rows and, behind them, patches in the same order; nothing if they are not as many."""
+def parse_commits(output: bytes) -> dict[bytes, str] | None:
+    """Paths and commits from rows and, behind them, patches in the same order; None if they are not as many."""
     rows, _, patches = output.partition(b"\0\0")
     paths, commits = rows.split(b"\0")[1::2], COMMIT.findall(patches)
-    return {path: oid.decode() for path, oid in zip(paths, commits, strict=True)} if len(paths) == len(commits) else {}
+    return {path: oid.decode() for path, oid in zip(paths, commits, strict=True)} if len(paths) == len(commits) else None

@@ -34,7 +34,11 @@ class Opening:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+        try:
+            self.close()
+        except BaseException:  # a signal that came meanwhile: it goes on
+            self.close()
+            raise
 
     def _find(self, asked: Asked) -> Ground | Refused:
         found = open_repository(self.git, asked)

@@ -47,6 +47,11 @@ def whole(sections: list[Section]) -> bool:
     return bool(sections) and (not sections[0].part or len(sections) > 1) and not any(section.over for section in sections)
 
 
+def told(sections: list[Section]) -> bool:
+    """Whether a patch tells how many lines of a file are changed."""
+    return whole(sections) and not any(section.silent for section in sections)
+
+
 def total(sections: list[Section]) -> Count:
     """What the sections of one file come to."""
     return reduce(both, (section.count for section in sections))
@@ -76,8 +81,13 @@ class Section:
         self._unended: set[bytes] = set()  # sides whose last line was said to have no end
 
     @property
+    def silent(self) -> bool:
+        """Whether it says nothing of lines: a mode alone, or an empty file; then it does not say whether the file is binary."""
+        return not (self._in_body or self.binary)
+
+    @property
     def count(self) -> Count:
-        """Its insertions and deletions by Git's word; not known of one that is `over`."""
+        """Its insertions and deletions by Git's word; not known of one that is `over` or `silent`."""
         return None if self.binary else (self.counted[b"+"], self.counted[b"-"])
 
     @property

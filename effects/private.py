@@ -15,6 +15,7 @@ from typing import Final
 
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+SEALED, WHEN = PURPOSES = ("sealed", "when")
 ATTEMPTS: Final = 16  # at a directory of one's own, each lost to a sweep that came between making and locking
 
 
@@ -54,8 +55,11 @@ class PrivateDirectory:
     def remove(self) -> str | None:
         """Removes what was written, whatever else is in there, and the directory; or why something is left.
 
-        What is gone already is no failure.
+        What is gone already is no failure. Called again, after a signal came in between, it goes on.
         """
+        if self._handle < 0:
+            return None
+        left = None
         try:
             os.fchmod(self._handle, 0o700)  # someone may have taken our own rights away
             for name in self._written:
@@ -64,14 +68,14 @@ class PrivateDirectory:
             if not _unlink(self.path):
                 os.rmdir(self.path)
         except OSError as error:
-            return error.strerror
-        finally:
-            self.close()
-        return None
+            left = error.strerror
+        self.close()
+        return left
 
     def close(self) -> None:
         """Lets go of the directory, and of the lock."""
-        os.close(self._handle)
+        handle, self._handle = self._handle, -1
+        os.close(handle)
 
 
 def make(parent: str, purpose: str) -> PrivateDirectory:
@@ -96,10 +100,11 @@ def _open_new(path: str) -> int | None:
         return None
 
 
-def sweep(parent: str, purpose: str) -> None:
-    """Removes the directories of runs that were killed: of this user, for this purpose, and locked by nobody."""
+def sweep(parent: str) -> None:
+    """Removes the directories of runs that were killed: of this user, for any purpose, and locked by nobody."""
+    prefixes = tuple(map(_prefix, PURPOSES))
     for name in _names(parent):
-        if name.startswith(_prefix(purpose)):
+        if name.startswith(prefixes):
             path = os.path.join(parent, name)
             handle = _open(path)
             if handle is not None:

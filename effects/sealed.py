@@ -25,7 +25,6 @@ CONFIG = """[core]
 \tbigFileThreshold = {big}
 \tattributesFile = {null}
 {extension}"""
-PURPOSE = "sealed"
 SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
@@ -96,8 +95,8 @@ def blob_id(body: bytes, object_format: str) -> str:
 def seal(git: Git, repository: Repository) -> Sealed:
     """Make the directory, which its `place` removes. Raises OSError if no temporary directory can be written."""
     parent = private.temporary_directory(git.ambient)
-    private.sweep(parent, PURPOSE)  # it holds what changed files hold: none outlives a killed run for long
-    place = private.make(parent, PURPOSE)
+    private.sweep(parent)  # they hold what changed files hold: none outlives a killed run for long
+    place = private.make(parent, private.SEALED)
     try:
         furnish(place.path, repository)
     except BaseException:  # a full disk, or a signal

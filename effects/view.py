@@ -35,6 +35,9 @@ GITLINK, LINK = "160000", "120000"
 LOOKED_INTO = 8 << 20  # bytes of a dirty file that are searched for line ends of two characters
 
 
+NO_ENTRY = Entry("000000", "")
+
+
 class Row(NamedTuple):
     """One `--raw` record."""
 
@@ -131,8 +134,8 @@ def changes(
     if listings.marks is not None:
         room = Enumeration(git, repository, sealed, objects, policy_tree, found)
         with Worktree(repository.top) as worktree:
-            if answers[1].words:  # Git passes over what it may not look at, and only says so
-                room.miss_nothing(worktree)
+            if answers[1].words:  # Git passes over what it cannot look at, and only says so
+                rows[1] += room.missed(worktree, {row.path for row in rows[1]} | {path for _, path in listings.marks.hidden})
             room.look_at(worktree, rows[1], listings.marks.hidden, {row.path for row in rows[0] if row.letter == "U"})
         own = sealed.below(repository.top)  # the temporary directory may lie in the working tree
         for path in (path.rstrip(b"/") for path in listings.marks.untracked if not path.startswith(own)):
@@ -183,15 +186,20 @@ class Enumeration:
             self._unmerged(worktree, path, dirty)
         self._store(worktree, [dirty[path] for path in sorted(dirty)])
 
-    def miss_nothing(self, worktree: Worktree) -> None:
-        """Tracked files in directories that cannot be entered: nobody knows whether they are changed (spec 4.8)."""
+    def missed(self, worktree: Worktree, told: set[bytes]) -> list[Row]:
+        """Tracked files that Git could not look at, nor told of: gone, where links stand in their way, else lost (spec 4.8)."""
         below = ("--", self._repository.prefix) if self._repository.prefix else ("--",)
         answer = self._git.wait(self._git.ask(self._repository.setting, "ls-files", "-z", "--stage", *below))
-        for entry in answer.output.split(b"\0")[:-1]:
-            words, _, path = entry.partition(b"\t")
+        rows = []
+        for line in answer.output.split(b"\0")[:-1]:
+            words, _, path = line.partition(b"\t")
             mode, oid, _ = words.decode("ascii", "replace").split(" ")
-            if worktree.look(path) == "unreadable":
+            there = worktree.look(path) if path not in told else None
+            if there == "unreadable":
                 self._settle(path, self._base(path, Entry(mode, oid)), None, "unreadable")
+            elif there == "absent":
+                rows.append(Row("D", Entry(mode, oid), NO_ENTRY, path))
+        return rows
 
     def _base(self, path: bytes, index: Entry | None) -> Entry | None:
         """The policy tree's side: what the staged change says, else the index's own, since then they are the same."""
@@ -284,9 +292,12 @@ class Enumeration:
         }
         moved = checked_out(self._git, self._repository, self._sealed, recorded)
         for path, stored in ((candidate.path, candidate.stored) for candidate in repositories):
-            base, oid = self._base(path, stored), moved.get(path, recorded[path])
-            current = Entry(GITLINK, oid)
-            if oid == nowhere or (current == base and path in self._found):
+            base = self._base(path, stored)
+            oid = moved.get(path, recorded[path]) if moved is not None else None
+            current = Entry(GITLINK, oid) if oid is not None else None
+            if current is None:
+                self._settle(path, base, None, "unreadable")
+            elif oid == nowhere or (current == base and path in self._found):
                 self._settle(path, base, None, "not_regular")
             else:
                 self._settle(path, base, current)

@@ -24,7 +24,6 @@ from discern.vocabulary import (
     WhenReason,
 )
 
-PURPOSE: Final = "when"  # of the private directory: what killed runs left is known by this word
 INPUT: Final = "input.json"
 ITSELF: Final = "discern"  # the running program, by the name under which a command calls it
 
@@ -97,11 +96,6 @@ def answer(
     return unanswered("when_input_cleanup_failed", f"the input of the `when` command is left in {place.path} ({left}): remove it")
 
 
-def sweep(temporary: str) -> None:
-    """Removes what killed evaluators left of their inputs (spec 6.3). `answer` does so too, before it makes its own."""
-    private.sweep(temporary, PURPOSE)
-
-
 def command_environment(ambient: Mapping[str, str], directory: str, document: str) -> dict[str, str]:
     """The caller's environment, without Git's redirecting variables, with `directory` first in PATH (spec 6.2)."""
     kept = {name: value for name, value in ambient.items() if name not in REDIRECTING and not name.startswith(NUMBERED)}
@@ -160,8 +154,8 @@ def _lend_itself(place: PrivateDirectory, root: str) -> None:
 
 def _make_place(temporary: str) -> PrivateDirectory | Unanswered:
     try:
-        sweep(temporary)
-        return private.make(temporary, PURPOSE)
+        private.sweep(temporary)
+        return private.make(temporary, private.WHEN)
     except OSError as error:
         return _input_failed(temporary, error)
 

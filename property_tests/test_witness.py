@@ -307,7 +307,9 @@ def agree(repo: Repo, witness: Witness, view: View, base: str) -> None:
         else:
             assert entry(known.current) == seen.current
             assert change.binary is is_binary(seen)
-            if known.path not in hidden:  # plain Git does not look at those
+            if seen.base and seen.current and stat.S_IFMT(seen.base[0]) != stat.S_IFMT(seen.current[0]):  # two whole sides
+                assert is_binary(seen) or change.lines == Lines(len(split(seen.new)), len(split(seen.old)))
+            elif known.path not in hidden:  # plain Git does not look at those
                 assert change.lines == Lines(*(counted[known.path] or (0, 0)))
         adds_up(change.content, seen)
     assert view.facts.base == BaseTree(tuple(os.fsdecode(path) for path in sorted(witness.tree(base.encode()))))

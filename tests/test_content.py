@@ -445,13 +445,23 @@ def small_git(monkeypatch):
 
 def test_what_git_itself_would_not_load(start, small_git):
     """spec 4.1, 4.6: above its size Git calls a file binary unseen: the first bytes say what it is, no one says its lines."""
-    repo = start({".gitattributes": "*.txt diff\n*.dat -diff\n", "was-binary": b"\0"})
+    repo = start({".gitattributes": "*.txt diff\n*.dat -diff\n", "was-binary": b"\0", "was-small": b"x\n", "was-link": b"x\n"})
     for path in ("at", "past", "past.txt", "past.dat", "was-binary"):
         repo.write(path, text((1 << 20) + path.startswith("past")))
     repo.write("late.bin", text(BINARY_PREFIX - 1)[:-1] + b"\n\0" + text(1 << 20))
     repo.write("late.text", text(BINARY_PREFIX)[:-1] + b"\n\0" + text(1 << 20))
     repo.append("was-binary", "more\n")
+    repo.write("was-small", text((1 << 20) + 1))
     repo.commit()
+    repo.git("branch", "--force", "main")
+    repo.link("was-small", "t")
+    repo.write("was-link", text((1 << 20) + 1))
+    repo.commit()
+    turned = repo.view()
+    assert turned.shapes == dict.fromkeys(("was-link", "was-small"), ("modified", "file_limit", False))
+    assert {turned.why(path) for path in turned.paths} == {"file_limit"}
+    repo.git("branch", "--force", "main", "HEAD~2")
+    repo.git("reset", "--hard", "HEAD~1")
     seen = repo.view()
     assert seen.shapes == {
         "at": ("added", 1 << 14, 0, False),
@@ -461,9 +471,10 @@ def test_what_git_itself_would_not_load(start, small_git):
         "past.dat": ("added", 0, 0, True),
         "past.txt": ("added", "file_limit", False),
         "was-binary": ("modified", 0, 0, True),
+        "was-small": ("modified", "file_limit", False),
     }
     assert seen.file("late.bin").content == NO_CONTENT
-    assert {seen.why(path) for path in ("at", "late.text", "past", "past.txt")} == {"file_limit"}
+    assert {seen.why(path) for path in ("at", "late.text", "past", "past.txt", "was-small")} == {"file_limit"}
 
 
 def test_what_git_would_not_load_is_charged_and_looked_at_a_few_times(start, small_git):
@@ -498,6 +509,20 @@ def test_a_nul_in_the_first_bytes_makes_a_file_binary(start, place):
     assert {path for path in seen.paths if seen.file(path).binary is False} <= {"behind", "latin", "empty"}
     for path in ("first", "last", "utf16"):
         assert (seen.file(path).lines, seen.file(path).content) == (Lines(0, 0), NO_CONTENT)
+
+
+@pytest.mark.parametrize("policy", [EVERYTHING, COUNTING, FLAGGING], ids=["lines", "counts", "flags"])
+def test_a_patch_without_a_line_does_not_say_what_is_binary(start, policy):
+    """spec 4.1: a changed mode, an empty file, a binary file that became a link."""
+    repo = start({"mode.bin": b"\0", "mode.txt": b"x\n", "emptied": b"x\n", "link.bin": b"\0"}, policy=policy)
+    for path in ("mode.bin", "mode.txt"):
+        repo.at(path).chmod(0o755)
+    repo.write("emptied", "")
+    repo.write("new", "")
+    repo.link("link.bin", "t")
+    repo.commit()
+    binary = {change.path: change.binary for change in repo.view().facts.changes}
+    assert binary == {"mode.bin": True, "mode.txt": False, "emptied": False, "new": False, "link.bin": True}
 
 
 def test_either_side_makes_it_binary(start):

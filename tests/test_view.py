@@ -418,6 +418,22 @@ def test_a_tracked_path_that_may_not_be_read_takes_nothing_else_down(start, monk
     }
 
 
+def test_files_behind_a_link_in_a_circle_are_gone(start):
+    """spec 4.1: Git cannot look at them, and only says so."""
+    repo = start({"d/x": "x\n", "d/y": "y\n", "e/z": "z\n", "hidden/s": "s\n"})
+    repo.git("update-index", "--skip-worktree", "hidden/s")
+    repo.link("loop", "loop")
+    for path in ("d", "e", "hidden"):
+        shutil.rmtree(repo.at(path))
+        repo.link(path, "loop")
+    repo.git("add", "-N", "loop")
+    view = repo.view()
+    assert {path: shape[0] for path, shape in view.shapes.items()} == {
+        **dict.fromkeys(("d", "e", "hidden", "loop"), "added"),
+        **dict.fromkeys(("d/x", "d/y", "e/z"), "deleted"),
+    }
+
+
 @pytest.mark.parametrize("attribute", ["working-tree-encoding=UTF-16", "filter=broken"])
 def test_a_file_that_cannot_be_converted_takes_nothing_else_down(start, attribute):
     """spec 4.8: however many of them there are; Git stops at each, and the ones behind it are asked for again."""

@@ -264,7 +264,7 @@ def test_input_that_cannot_be_removed_wins(ask, inputs, monkeypatch, end):
     assert reason(outcome) == "when_input_cleanup_failed"
     (place,) = inputs.iterdir()
     assert place.name in outcome.account
-    when_command.sweep(str(inputs))
+    private.sweep(str(inputs))
 
 
 def test_half_an_input_that_cannot_be_removed_wins(ask, inputs, monkeypatch):
@@ -276,7 +276,7 @@ def test_half_an_input_that_cannot_be_removed_wins(ask, inputs, monkeypatch):
     monkeypatch.setattr(private.os, "fchmod", refuse)
     assert reason(ask("exit 0")) == "when_input_cleanup_failed"
     monkeypatch.undo()
-    when_command.sweep(str(inputs))
+    private.sweep(str(inputs))
 
 
 def test_every_reason_of_the_contract_is_tried_here():
@@ -464,11 +464,11 @@ def test_a_directory_lost_to_a_sweep_is_made_again(inputs, monkeypatch, call):
     def late(*arguments, **more):
         if not raced:
             raced.append(call)
-            when_command.sweep(str(inputs))
+            private.sweep(str(inputs))
         return usual(*arguments, **more)
 
     monkeypatch.setattr(module, call, late)
-    place = private.make(str(inputs), when_command.PURPOSE)
+    place = private.make(str(inputs), private.WHEN)
     monkeypatch.undo()
     assert raced
     assert [str(path) for path in inputs.iterdir()] == [place.path]
