@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from discern.effects.git import Git, Refused
+from discern.effects.listings import Listings, start
 from discern.effects.repository import Asked, Bases, Repository, open_repository
 from discern.effects.sealed import Objects, Sealed, seal
-from discern.effects.view import Listings, start
 
 
 class Opening:

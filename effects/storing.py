@@ -51,6 +51,14 @@ def listed(paths: list[bytes]) -> bytes:
     return b"".join(quoted(path) + b"\n" for path in paths)
 
 
+def unfiltered(git: Git, setting: Setting) -> Setting:
+    """A setting in which none of the user's filters runs, required or not."""
+    answer = git.wait(git.ask(setting, "config", "-z", "--name-only", "--get-regexp", r"^filter\..*\."))
+    drivers = sorted({key.rpartition(".")[0] for key in os.fsdecode(answer.output).split("\0")[:-1]})
+    named = (f"{driver}.{key}" for driver in drivers for key in ("clean=", "process=", "required=false"))
+    return setting._replace(options=(*setting.options, *(word for pair in named for word in ("-c", pair))))
+
+
 def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes]:
     """Files that a filter or an encoding converts stand last: one of them that fails takes none of the others with it."""
     if not paths:

@@ -12,39 +12,17 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from discern.effects.git import Git, Question
+from discern.effects.git import Git, Question, advice
 from discern.effects.gitlinks import checked_out
+from discern.effects.listings import DIRTY, NO_ENTRY, RAW, Listings, Row, parse_raw, unopened
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, Sealed, blob_id
-from discern.effects.storing import add_files, hash_files, keeps_modes, storing
+from discern.effects.storing import add_files, hash_files, keeps_modes, storing, unfiltered
 from discern.effects.worktree import Absent, Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT, FileReason, Kind
 
-RAW = (
-    "--raw",
-    "-z",
-    "-r",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--no-abbrev",
-    "--ignore-submodules=dirty",
-)
 GITLINK, LINK = "160000", "120000"
 LOOKED_INTO = 8 << 20  # bytes of a dirty file that are searched for line ends of two characters
-
-
-NO_ENTRY = Entry("000000", "")
-
-
-class Row(NamedTuple):
-    """One `--raw` record."""
-
-    letter: str
-    before: Entry
-    after: Entry
-    path: bytes
 
 
 class Change(NamedTuple):
@@ -73,63 +51,26 @@ class Change(NamedTuple):
         )
 
 
-class Marks:
-    """What `ls-files` says of tracked files that hide an edit, and which files are untracked; all others are dropped as read."""
-
-    def __init__(self) -> None:
-        self.hidden: list[tuple[str, bytes]] = []
-        self.untracked: list[bytes] = []
-        self._tail = b""
-
-    def take(self, piece: bytes) -> bool:
-        """One more piece of `ls-files -z -v` output."""
-        *entries, self._tail = (self._tail + piece).split(b"\0")
-        for entry in [entry for entry in entries if entry[:1] != b"H"]:  # nearly all are tracked, and hide nothing
-            if entry[:2] == b"? ":
-                self.untracked.append(entry[2:])
-            elif entry[:2] != b"M ":
-                self.hidden.append((entry[:1].decode("ascii", "replace"), entry[2:]))
-        return True
-
-
-class Listings(NamedTuple):
-    """The running questions. With `--commit` there is only the first (spec 0)."""
-
-    staged: Question
-    worktree: Question | None = None
-    untracked: Question | None = None
-    marks: Marks | None = None
-
-
-def start(git: Git, repository: Repository, sealed: Sealed, policy_commit: str, commit: str | None) -> Listings:
-    """Ask for everything that is changed; the answers come while others work."""
-    below = ("--", repository.prefix) if repository.prefix else ("--",)
-    if commit is not None:
-        return Listings(git.ask(sealed.setting, "diff-tree", *RAW, policy_commit, commit, *below))
-    marks = Marks()
-    staged = git.ask(
-        sealed.with_index(repository), "diff-index", "--cached", "--ita-invisible-in-index", *RAW, policy_commit, *below
-    )
-    # One thread: this runs beside the walk for untracked files, which takes as long, and would have to give way to twenty.
-    alone = repository.setting._replace(options=(*repository.setting.options, "-c", "core.preloadIndex=false"))
-    worktree = git.ask(alone, "diff-files", "--ita-invisible-in-index", *RAW, *below)
-    listed = ("-z", "-v", "--cached", "--others", "--exclude-standard")
-    return Listings(staged, worktree, git.ask(repository.setting, "ls-files", *listed, *below, sink=marks.take), marks)
-
-
 def changes(
     git: Git, repository: Repository, sealed: Sealed, objects: Objects, policy_tree: str, listings: Listings
 ) -> tuple[Change, ...] | str:
     """Every changed path once, sorted by its bytes; a string says in one line why there is no such view (spec 4.12)."""
     answers = [git.wait(question) for question in listings[:3] if isinstance(question, Question)]
+    if len(answers) > 1 and not answers[1].ok:
+        # A filter that fails on a file as young as the index ends it: without filters the file is listed at the most, and then
+        # it is stored, which fails for it alone. Its words are not told: they may hold what the filter was given (spec 8.6).
+        below = ("--", repository.prefix) if repository.prefix else ("--",)
+        answers[1] = git.wait(git.ask(unfiltered(git, repository.setting), *DIRTY, *below))
     if not all(answer.ok for answer in answers):
-        return "Git could not list the change: " + " ".join(
-            answer.words.decode("utf-8", "replace") for answer in answers if not answer.ok
-        )
+        failed = b" ".join(answer.words for number, answer in enumerate(answers) if not answer.ok and number != 1)
+        return f"Git could not list the change: {advice(failed)}".removesuffix(": ")
     parsed = [parse_raw(answer.output) for answer in answers[:2]]
     rows = [row for row in parsed if row is not None]
     if len(rows) < len(parsed):
         return "Git's list of the change could not be read"
+    closed = unopened(answers[2].words) if len(answers) > 2 else []
+    if closed is None:
+        return "Git could not look into all directories for untracked files"
     found = {row.path: from_row(row) for row in rows[0] if row.letter != "U"}
     if listings.marks is not None:
         room = Enumeration(git, repository, sealed, objects, policy_tree, found)
@@ -138,7 +79,8 @@ def changes(
                 rows[1] += room.missed(worktree, {row.path for row in rows[1]} | {path for _, path in listings.marks.hidden})
             room.look_at(worktree, rows[1], listings.marks.hidden, {row.path for row in rows[0] if row.letter == "U"})
         own = sealed.below(repository.top)  # the temporary directory may lie in the working tree
-        for path in (path.rstrip(b"/") for path in listings.marks.untracked if not path.startswith(own)):
+        # A directory that cannot be opened is one untracked path, like a repository: what is in it nobody knows.
+        for path in (path.rstrip(b"/") for path in (*listings.marks.untracked, *closed) if not path.startswith(own)):
             found.setdefault(path, Change(path, "added", None, None, untracked=True))
     cut = len(os.fsencode(repository.prefix))
     changed = (change._replace(path=change.path[cut:]) for change in found.values()) if cut else found.values()
@@ -374,17 +316,3 @@ def from_row(row: Row) -> Change:
     base = row.before if row.before.mode != "000000" else None
     current = row.after if row.after.mode != "000000" else None
     return Change(row.path, "added" if base is None else "deleted" if current is None else "modified", base, current)
-
-
-def parse_raw(output: bytes) -> list[Row] | None:
-    """`--raw -z` records; None if one is not as it should be, so that none is ever passed over."""
-    fields = output.split(b"\0")
-    if fields.pop() or len(fields) % 2:
-        return None
-    rows = []
-    for head, path in zip(fields[::2], fields[1::2], strict=True):
-        words = head.decode("ascii", "replace").split(" ")
-        if len(words) != 5 or words[0][:1] != ":" or words[4] not in ("A", "D", "M", "T", "U") or not path:
-            return None
-        rows.append(Row(words[4], Entry(words[0][1:], words[2]), Entry(words[1], words[3]), path))
-    return rows

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from discern.effects import patch
 from discern.effects.budget import Side
+from discern.effects.listings import Marks, Row, parse_raw
 from discern.effects.patch import parse_counts
 from discern.effects.policy_commit import any_below, base_paths, is_inside, named
 from discern.effects.sealed import Entry, parse_tree, quoted
-from discern.effects.view import Marks, Row, parse_raw
 from tests.fuzz.oracles import check, pieces, read, told
 from tests.repositories import hermetic
 

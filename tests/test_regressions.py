@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from discern.effects import storing
+from discern.effects import private, storing
+from discern.effects.git import Git
+from discern.effects.listings import unopened
 from discern.effects.repository import Trunk
 from discern.effects.sealed import parse_tree
-from discern.effects.view import Enumeration
 from discern.effects.worktree import Worktree
 
 PLAIN = '[checkpoints.any]\nmin_changed_lines = 1\nquestion = "Is it well?"\n'
@@ -67,7 +71,6 @@ def test_a_file_that_may_not_be_looked_at_is_not_passed_over(start, monkeypatch)
     environment = {**repo.environment, "PATH": f"{words.parent}:{repo.environment['PATH']}"}
     monkeypatch.setenv("PATH", environment["PATH"])
     assert repo.view(environment=environment).shapes == {"d/f": ("modified", "unreadable", "unreadable")}
-    assert Enumeration.miss_nothing.__doc__
 
 
 @pytest.mark.parametrize("inside", ["t", "./t/../t"])
@@ -199,3 +202,115 @@ def test_without_git_each_command_says_so(start, tmp_path):
         done = subprocess.run(command, cwd=repo.path, env=environment, capture_output=True, check=False)
         assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
         assert b"install Git" in done.stderr, (words, done.stderr)
+
+
+@pytest.mark.parametrize("filtered", ["keep", "*"])
+def test_a_filter_that_fails_on_a_file_as_young_as_the_index_loses_nothing_and_tells_nothing(start, filtered):
+    """spec 4.8, 8.6: Git compares such a file's content, and ends with what the filter says."""
+    repo = start({"keep": "SECRET\n", "other": "o\n"})
+    os.utime(repo.path / ".git/index", ns=(os.stat(repo.at("keep")).st_mtime_ns,) * 2)
+    repo.config("filter.f.clean", "cat >&2; exit 1")
+    repo.config("filter.f.required", "true")
+    repo.write(".gitattributes", f"{filtered} filter=f\n")
+    repo.write("new", "n\n")
+    view = repo.view()
+    assert view.shapes["new"] == ("added", 1, 0, False)
+    assert "keep" not in view.shapes
+    assert "SECRET" not in str(repo.evaluate())
+
+
+def test_a_directory_that_cannot_be_opened_is_one_untracked_path(start):
+    """spec 4.2, 4.7: what is in it nobody knows; Git only warns."""
+    repo = start(
+        policy='[checkpoints.any]\npaths = ["**"]\nquestion = "q"\n[checkpoints.text]\nadds_matching = ["x"]\nquestion = "q"\n'
+    )
+    os.makedirs(repo.at("/".join(["d"] * 60)))
+    repo.write("/".join(["d"] * 60) + "/f", "x\n")
+    command = f"ulimit -n 32; exec {shlex.quote(sys.executable)} -P -m discern evaluate --format json"
+    done = subprocess.run(["sh", "-c", command], cwd=repo.path, env=repo.environment, capture_output=True, text=True)
+    found, text = json.loads(done.stdout)["checkpoints"]
+    assert [path.strip("d/") for path in found["matched"]] == [""]
+    assert (text["outcome"], text["drop"]["detail"]) == ("dropped", "unreadable")
+    assert [change.path for change in repo.view().facts.changes] == ["/".join(["d"] * 60) + "/f"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (b"", []),
+        (b"warning: unable to access '/x': Permission denied\n", []),
+        (b"warning: could not open directory 'a/': Permission denied\n", [b"a"]),
+        (b"warning: could not open directory 'a': x\nother\nwarning: could not open directory 'b\n'c/': y\n", [b"a", b"b\n'c"]),
+        (b"warning: could not open directory 'aaaa", None),
+        (b"warning: could not open directory 'a/': Permission denied\n".ljust(4096, b"."), None),
+    ],
+)
+def test_what_git_could_not_open_is_read_from_its_warnings(words, found):
+    """spec 4.12: or there is no view, where it cannot be read."""
+    assert unopened(words) == found
+
+
+@pytest.mark.parametrize("failing", ["update-index", "diff-files"])
+def test_where_git_cannot_say_which_commit_a_submodule_is_at_it_is_not_known(start, monkeypatch, failing):
+    """spec 4.2: never read as unmoved."""
+    repo = start({"a": "a\n"})
+    repo.nested("vend", "one\n", "two\n")
+    repo.git("add", "vend")
+    repo.commit("vend", add=False)
+    repo.git("branch", "--force", "main")
+    repo.git("-C", "vend", "checkout", "-q", "HEAD~1")
+    assert repo.view().shapes == {"vend": ("modified", "not_regular", "not_regular")}
+    real = Git.ask
+
+    def ask(self, setting, *arguments, **options):
+        if arguments[0] == failing and "GIT_WORK_TREE" in setting.environment:
+            return real(self, setting, "no-such-command")
+        return real(self, setting, *arguments, **options)
+
+    monkeypatch.setattr(Git, "ask", ask)
+    assert repo.view().shapes == {"vend": ("modified", "unreadable", "unreadable")}
+
+
+REMOVING = """
+import os, signal, sys
+from discern.effects import private
+number, real = int(sys.argv[1]), private._unlink
+def unlink(*arguments):
+    os.kill(os.getpid(), number)
+    private._unlink = real
+    return real(*arguments)
+empty = private._empty
+def emptying(top):
+    private._empty, private._unlink = empty, unlink
+    empty(top)
+private._empty = emptying
+sys.argv = ["discern", "evaluate"]
+from discern.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_throw_away_files_are_removed_leaves_none(start, number):
+    """spec 8.6, 9.1: the removal goes on, then the signal takes its course."""
+    repo = start({"a": "a\n"})
+    repo.append("a", "SECRET\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", REMOVING, str(int(number))],
+        cwd=repo.path,
+        env=repo.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (128 + number, "")
+    assert os.listdir(repo.environment["TMPDIR"]) == []
+
+
+def test_what_a_killed_command_left_is_removed_by_any_run(start):
+    """spec 6.3: also by one that starts no command."""
+    repo = start({"a": "a\n"})
+    left = private.make(repo.environment["TMPDIR"], private.WHEN)
+    left.write("input.json", b"{}", 0o600)
+    left.close()
+    repo.evaluate()
+    assert os.listdir(repo.environment["TMPDIR"]) == []

@@ -10,10 +10,10 @@ import time
 import pytest
 
 from discern.effects import policy_commit
+from discern.effects.listings import Marks, Row, parse_raw
 from discern.effects.opening import Ground, Opening
 from discern.effects.repository import Asked
 from discern.effects.sealed import Entry
-from discern.effects.view import Marks, Row, parse_raw
 from discern.facts import History, Unavailable
 from tests.repositories import EVERYTHING, Repo, View
 

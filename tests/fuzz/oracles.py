@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from discern.effects.gitlinks import parse_commits
+from discern.effects.listings import Marks, parse_raw
 from discern.effects.patch import PatchReader, Section, parse_counts
 from discern.effects.policy_commit import any_below, base_paths, is_inside, named
 from discern.effects.repository import is_oid, parse_bases, parse_refs
 from discern.effects.sealed import parse_tree
-from discern.effects.view import Marks, parse_raw
 
 
 def pieces(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
