@@ -68,7 +68,7 @@ def judge(definition: Definition, survey: Survey) -> Evaluation:
             return Evaluation(
                 id=definition.id,
                 outcome="fired" if definition.when is None else "undecided",
-                matched=survey.listing.pick(files),
+                matched=survey.paths(files),
                 related=related,
                 steps=steps,
             )

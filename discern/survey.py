@@ -65,6 +65,13 @@ class Survey(Outline):
         self._facts = facts
         self._bases: dict[tuple[bool, tuple[str, ...]], AdmittedBase] = {}
         self._totals: dict[int, Lines] = {}
+        self._paths: dict[int, tuple[str, ...]] = {}
+
+    def paths(self, files: int) -> tuple[str, ...]:
+        """Their paths, in byte order: one tuple for all definitions that match the very same files, as many do."""
+        if files not in self._paths:
+            self._paths[files] = self.listing.pick(files)
+        return self._paths[files]
 
     def lack(self, files: int, *facts: FileFact) -> Drop | None:
         """The drop for the first file, in byte order, that lacks one of these facts; None if all have them all (spec 5.1).

@@ -24,16 +24,27 @@ class Rows(NamedTuple):
     paths: Mapping[str, bytes]
     related: Mapping[tuple[str, str], bytes]
 
-    def subject(self, key: str, fingerprint: str | None, evaluation: Evaluation) -> str | None:
-        """The subject of an outcome; None if it carries no path, or one of them has no safe identity."""
-        if evaluation.outcome not in CARRIES_PATHS:
-            return None
-        try:
-            paths = list(map(self.paths.__getitem__, evaluation.matched))
-            related = [self.related[one.for_path, one.path] for one in evaluation.related]
-        except KeyError:
-            return None
-        return subject(key, fingerprint, paths, related)
+    def subjects(self, asked: Sequence[tuple[str, str | None, Evaluation]]) -> list[str | None]:
+        """The subject of each outcome, given definition hash and fingerprint with it; None without a path, or a safe identity.
+
+        Outcomes that carry the very same paths, as many do, are taken together, so that their rows are joined once and let go.
+        """
+        found: list[str | None] = [None] * len(asked)
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for number, (_, _, evaluation) in enumerate(asked):
+            if evaluation.outcome in CARRIES_PATHS:
+                alike.setdefault(evaluation.matched, []).append(number)
+        for matched, numbers in alike.items():
+            if all(map(self.paths.__contains__, matched)):
+                rows = b",".join(map(self.paths.__getitem__, matched))
+                for number in numbers:
+                    found[number] = self._subject(*asked[number], rows)
+        return found
+
+    def _subject(self, key: str, fingerprint: str | None, evaluation: Evaluation, rows: bytes) -> str | None:
+        beside = [self.related.get((one.for_path, one.path)) for one in evaluation.related]
+        related = [row for row in beside if row is not None]
+        return subject(key, fingerprint, [rows], related) if len(related) == len(beside) else None
 
 
 NO_ROWS = Rows({}, {})
@@ -50,7 +61,7 @@ def look_up(
     """Both sides of every path that an outcome carries."""
     carrying = [evaluation for evaluation in evaluations if evaluation.outcome in CARRIES_PATHS]
     place = {change.path: index for index, change in enumerate(gathered.facts.changes)}
-    matched = {path for evaluation in carrying for path in evaluation.matched}
+    matched = set[str]().union(*{evaluation.matched for evaluation in carrying})
     pairs = {(one.for_path, one.path) for evaluation in carrying for one in evaluation.related}
     wanted = sorted(place[path] for path in matched)
     sides = identify(git, ground.repository, ground.sealed, worktree, gathered.changes, wanted)
@@ -70,17 +81,19 @@ def judgements(
 ) -> list[Judgement]:
     """Each outcome with its subject; for a definition with a command also what that was asked about (spec 8.4)."""
     fingerprint = fingerprint_of(gathered.facts.history) if gathered is not None else None
-    found = []
-    for definition, before, after in zip(definitions, asked, decided, strict=True):
-        key = definition_hash(definition)
-        mixed_in = fingerprint if definition.min_commits is not None else None
-        found.append(
-            Judgement(
-                definition=definition,
-                definition_hash=key,
-                evaluation=after,
-                subject=rows.subject(key, mixed_in, after),
-                structural_subject=rows.subject(key, mixed_in, before) if definition.when is not None else None,
-            )
+    keys = [definition_hash(definition) for definition in definitions]
+    mixed_in = [fingerprint if definition.min_commits is not None else None for definition in definitions]
+    commanded = [number for number, definition in enumerate(definitions) if definition.when is not None]
+    subjects = rows.subjects(list(zip(keys, mixed_in, decided, strict=True)))
+    structural = rows.subjects([(keys[number], mixed_in[number], asked[number]) for number in commanded])
+    structural_of = dict(zip(commanded, structural, strict=True))
+    return [
+        Judgement(
+            definition=definition,
+            definition_hash=keys[number],
+            evaluation=decided[number],
+            subject=subjects[number],
+            structural_subject=structural_of.get(number),
         )
-    return found
+        for number, definition in enumerate(definitions)
+    ]
