@@ -138,8 +138,9 @@ def result_json(result: Result) -> Iterator[str]:
     for name, value in document.items():
         yield f'{"{" if name == "version" else ","}"{name}":'
         if name == "checkpoints":
+            texts = PathTexts()
             checkpoints = (_checkpoint(judgement, told) for judgement in result.checkpoints)
-            yield from listed(dumps_matched(checkpoint, checkpoint["matched"]) for checkpoint in checkpoints)
+            yield from listed(texts.dumps(checkpoint, checkpoint["matched"]) for checkpoint in checkpoints)
         else:
             yield dumps(value)
     yield "}\n"
@@ -149,26 +150,43 @@ def _told(drops: Iterable[DropDocument]) -> Drops:
     return {(drop["checkpoint"], drop["reason"]): drop for drop in drops}
 
 
-def listed(items: Iterable[str]) -> Iterator[str]:
-    """A JSON array, an item at a time."""
+def listed(items: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A JSON array, an item at a time, each of them in pieces."""
     yield "["
     for number, item in enumerate(items):
-        yield f",{item}" if number else item
+        if number:
+            yield ","
+        yield from item
     yield "]"
 
 
-def dumps_matched(document: Mapping[str, object], matched: Sequence[PathValue]) -> str:
-    """`dumps` of a document whose `matched` are these paths."""
-    try:
-        texts = '","'.join(matched)  # type: ignore[arg-type]
-    except TypeError:  # one is not valid UTF-8, and no text
-        return dumps(document)
-    # Nothing to escape: a join takes a quarter of the encoder's time, which a hundred checkpoints with thousands of paths feel.
-    plain = texts.isascii() and len(texts.encode().translate(None, _PLAIN)) == 2 * (len(matched) - 1)
-    if not matched or not plain:
-        return dumps(document)
-    before, after = dumps({**document, "matched": []}).split('"matched":[]', 1)
-    return "".join((before, '"matched":["', texts, '"]', after))
+class PathTexts:
+    """Lists of paths as JSON, each encoded once: many checkpoints match the very same files, by the thousand."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[PathValue, ...], str] = {}
+
+    def dumps(self, document: Mapping[str, object], matched: Sequence[PathValue]) -> Iterator[str]:
+        """`dumps` of a document whose `matched` are these paths, in pieces."""
+        before, after = dumps({**document, "matched": []}).split('"matched":[]', 1)
+        yield f'{before}"matched":'
+        yield self._text(tuple(matched))
+        yield after
+
+    def _text(self, paths: tuple[PathValue, ...]) -> str:
+        try:
+            if paths not in self._known:
+                self._known[paths] = _paths_json(paths)  # type: ignore[arg-type]
+        except TypeError:  # one is not valid UTF-8, and no text
+            return dumps(paths)
+        return self._known[paths]
+
+
+def _paths_json(paths: tuple[str, ...]) -> str:
+    # Nothing to escape, as a rule: then a join takes a quarter of the encoder's time.
+    texts = '","'.join(paths)
+    plain = texts.isascii() and len(texts.encode().translate(None, _PLAIN)) == 2 * (len(paths) - 1)
+    return f'["{texts}"]' if plain else dumps(paths)
 
 
 def dumps(document: object) -> str:

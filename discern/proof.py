@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict, cast, get_args
 
-from discern.documents import DropDocument, drop_document, dumps, dumps_matched, listed
+from discern.documents import DropDocument, PathTexts, drop_document, dumps, listed
 from discern.identity import BytesPath, path_values
 from discern.outcomes import Judgement, Result
 from discern.questions import Book, Pair, is_hash, is_rationale, standing, strict_json
@@ -126,7 +126,8 @@ class Encoded:
         # Cut where the list of checkpoints stands, the one part that can be large.
         before, after = dumps({**self._recorded, "predicate": {**predicate, "checkpoints": []}}).split('"checkpoints":[]', 1)
         yield f'{before}"checkpoints":'.encode()
-        yield from map(str.encode, listed(dumps_matched(entry, entry["matched"]) for entry in predicate["checkpoints"]))
+        texts = PathTexts()
+        yield from map(str.encode, listed(texts.dumps(entry, entry["matched"]) for entry in predicate["checkpoints"]))
         yield f"{after}\n".encode()
 
 
