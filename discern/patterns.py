@@ -201,8 +201,15 @@ def _needle(routes: Sequence[Route]) -> str:
     """The longest literal text that every path on the routes holds: looking for it first spares most paths the expression."""
     if len(routes) != 1:
         return ""
-    segments = [place[0] for place in routes[0] if len(place) == 1]
-    return max((part for segment in segments for part in segment if not _WILD.match(part)), key=len, default="")
+    texts = [""]  # between two parts that are not literal; a slash ends each segment but the last, whatever it holds
+    for place in routes[0]:
+        for part in place[0] if len(place) == 1 else ("*",):
+            if _WILD.match(part):
+                texts.append("")
+            else:
+                texts[-1] += part
+        texts[-1] += "/" if place != (ANY_DEPTH,) else ""
+    return max((*texts[:-1], texts[-1].removesuffix("/")), key=len)
 
 
 def _expression(route: Route) -> str:
