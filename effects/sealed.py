@@ -140,6 +140,9 @@ class Entry(NamedTuple):
     oid: str
 
 
+Rows = dict[bytes, tuple[bytes, bytes]]  # mode and object id by name, as a tree object has them
+
+
 class Objects:
     """A conversation with one `cat-file` process: sizes and bodies of objects, and the policy commit's tree walked by path."""
 
@@ -147,7 +150,7 @@ class Objects:
         self._git, self._setting = git, sealed.setting
         self._buffer = bytearray()
         self._oid_bytes = 32 if sealed.object_format == "sha256" else 20
-        self._trees: dict[str, dict[bytes, Entry]] = {}
+        self._trees: dict[str, Rows] = {}
         self._question: Question = git.ask(sealed.setting, "cat-file", "--batch-command", keep_open=True, sink=self._take)
 
     def sizes(self, oids: Sequence[str]) -> list[int | None]:
@@ -191,7 +194,8 @@ class Objects:
             self._load({place for place, _ in places.values() if place is not None})
             below: dict[bytes, tuple[str | None, list[bytes]]] = {}
             for path, (place, names) in places.items():
-                entry = self._trees[place].get(names[0]) if place is not None else None
+                row = self._trees[place].get(names[0]) if place is not None else None
+                entry = entry_of(row) if row is not None else None
                 if len(names) == 1:
                     found[path] = entry
                 else:
@@ -244,10 +248,15 @@ def tree_row(entry: Entry, name: bytes) -> bytes:
     return b"%b %b\0%b" % (entry.mode.encode(), name, bytes.fromhex(entry.oid))
 
 
-def parse_tree(body: bytes, oid_bytes: int) -> dict[bytes, Entry]:
+def parse_tree(body: bytes, oid_bytes: int) -> Rows:
     """A tree object: mode, a space, the name, NUL, the id as bytes, again and again. What is cut short ends the list."""
-    rows = TREE_ENTRY[oid_bytes].findall(body)
-    return {name: Entry(MODES.get(mode) or canonical_mode(mode), oid.hex()) for mode, name, oid in rows}
+    return {name: (mode, oid) for mode, name, oid in TREE_ENTRY[oid_bytes].findall(body)}
+
+
+def entry_of(row: tuple[bytes, bytes]) -> Entry:
+    """A row as records have it: made of those that are asked for, which are few."""
+    mode, oid = row
+    return Entry(MODES.get(mode) or canonical_mode(mode), oid.hex())
 
 
 def canonical_mode(mode: bytes) -> str:

@@ -16,7 +16,7 @@ from discern.effects import private, storing
 from discern.effects.git import Git
 from discern.effects.listings import unopened
 from discern.effects.repository import Trunk
-from discern.effects.sealed import parse_tree
+from discern.effects.sealed import entry_of, parse_tree
 from discern.effects.worktree import Worktree
 
 PLAIN = '[checkpoints.any]\nmin_changed_lines = 1\nquestion = "Is it well?"\n'
@@ -144,7 +144,7 @@ def test_a_tag_does_not_stand_in_a_remote_branchs_way(start):
 def test_a_mode_that_old_gits_wrote_is_read_as_git_reads_it():
     """spec 1.3: 100664 is a regular file."""
     body = b"".join(b"%b %b\0%b" % (mode, name, bytes(20)) for mode, name in ((b"100664", b"a"), (b"100775", b"b"), (b"1", b"c")))
-    assert [entry.mode for entry in parse_tree(body, 20).values()] == ["100644", "100755", "1"]
+    assert [entry_of(row).mode for row in parse_tree(body, 20).values()] == ["100644", "100755", "1"]
 
 
 def run(repo, *words: str, shell: str = "", **environment: str) -> subprocess.CompletedProcess[bytes]:

@@ -9,7 +9,7 @@ from discern.effects.listings import Marks, parse_raw
 from discern.effects.patch import PatchReader, Section, parse_counts
 from discern.effects.policy_commit import any_below, base_paths, is_inside, named
 from discern.effects.repository import is_oid, parse_bases, parse_refs
-from discern.effects.sealed import parse_tree
+from discern.effects.sealed import entry_of, parse_tree
 
 
 def pieces(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
@@ -51,7 +51,8 @@ def check_listings(data: bytes) -> None:
         assert found is None or len(found) == groups
         assert all(is_oid(commit.encode()) for commits in found or [] for commit in commits)
     for width in (20, 32):
-        for name, entry in parse_tree(data, width).items():
+        for name, row in parse_tree(data, width).items():
+            entry = entry_of(row)
             assert name in data
             assert bytes.fromhex(entry.oid) in data
     assert list(named(data, b"x")) == [path for path in data.split(b"\0")[:-1] if path.rpartition(b"/")[2] == b"x"]
