@@ -26,6 +26,7 @@ RAW = (
 )
 DIRTY = ("diff-files", "--ita-invisible-in-index", *RAW)
 UNOPENED = re.compile(rb"(?ms)^warning: could not open directory '(.+?)/?': [^\n']+$")
+UNUSUAL = re.compile(rb"\0(?!H )")  # where an entry of `ls-files -v` begins that is not just tracked
 NO_ENTRY = Entry("000000", "")
 
 
@@ -44,15 +45,18 @@ class Marks:
     def __init__(self) -> None:
         self.hidden: list[tuple[str, bytes]] = []
         self.untracked: list[bytes] = []
-        self._tail = b""
+        self._tail = b"\0"  # what is not ended yet, from the end of the entry before
 
     def take(self, piece: bytes) -> bool:
         """One more piece of `ls-files -z -v` output."""
-        *entries, self._tail = (self._tail + piece).split(b"\0")
-        for entry in [entry for entry in entries if entry[:1] != b"H"]:  # nearly all are tracked, and hide nothing
+        data = self._tail + piece
+        end = data.rfind(b"\0")
+        self._tail = data[end:]
+        # Nearly all are tracked and hide nothing: a piece of such is only looked through, in half the time.
+        for entry in data[1:end].split(b"\0") if UNUSUAL.search(data, 0, end) else ():
             if entry[:2] == b"? ":
                 self.untracked.append(entry[2:])
-            elif entry[:2] != b"M ":
+            elif entry[:2] not in (b"H ", b"M "):
                 self.hidden.append((entry[:1].decode("ascii", "replace"), entry[2:]))
         return True
 

@@ -18,7 +18,7 @@ from discern.vocabulary import CONFIG_LIMIT, HISTORY_LIMIT, QUESTION_FILE_LIMIT
 ATTRIBUTES = b".gitattributes"
 ATTRIBUTES_LIMIT = 100 << 20  # bytes; Git reads no larger one
 SPEAKS_OF_DIFF = re.compile(rb"diff|binary|\[attr\]")
-OUTSIDE = re.compile(rb"(?:^|/)\.{0,2}(?:/|\Z)")  # a segment that is empty, `.` or `..`
+OUTSIDE = (b"\0\0", b"\0.\0", b"\0..\0")  # a segment that is empty, `.` or `..`
 REGULAR = ("100644", "100755")
 
 
@@ -78,8 +78,10 @@ class PolicyCommit:
         """By index, whether they set or unset `diff` for a changed path, tracked or not; None if Git could not say (spec 4.1)."""
         if not files or not changes:
             return {}
-        asked = [index for index, change in enumerate(changes) if is_inside(change.path)]
-        names = b"".join(self._prefix + changes[index].path + b"\0" for index in asked)
+        paths = [change.path for change in changes]
+        usual = is_inside(b"\0".join(paths))  # one look at all of them: a quarter of the time of one at each
+        asked = [index for index, path in enumerate(paths) if usual or is_inside(path)]
+        names = b"".join([self._prefix + paths[index] + b"\0" for index in asked])
         answer = git.wait(git.ask(sealed.with_attributes(files), "check-attr", "-z", "--stdin", "diff", stdin=names))
         fields = answer.output.split(b"\0")
         if not answer.ok or len(fields) != 3 * len(asked) + 1:
@@ -89,8 +91,9 @@ class PolicyCommit:
 
 
 def is_inside(path: bytes) -> bool:
-    """Whether a path stays below its top: a tree made by hand may hold a name that a checkout refuses."""
-    return OUTSIDE.search(path) is None
+    """Whether a path, or each of several with a NUL between, stays below its top: a tree made by hand may hold other names."""
+    segments = b"\0%b\0" % path.replace(b"/", b"\0")
+    return not any(odd in segments for odd in OUTSIDE)
 
 
 def any_below(paths: list[bytes], folder: bytes) -> bool:
