@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal
-
-from attrs import frozen
+from typing import Final, Literal, NamedTuple
 
 from discern.definitions import Definition
 from discern.pipeline import STEPS, reach
@@ -33,8 +31,7 @@ NEEDS: Final[dict[str, tuple[NeededFact, ...]]] = {
 }
 
 
-@frozen(kw_only=True)
-class Demand:
+class Demand(NamedTuple):
     """The files whose content, binary flag or line counts may be needed, and whether base tree or history may be (spec 4.5)."""
 
     content: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from attrs import frozen
 
 from discern.definitions import Definition
@@ -17,8 +19,7 @@ class Related:
     kind: str = "similar_existing"
 
 
-@frozen
-class Evidence:
+class Evidence(NamedTuple):
     """The changed files still in play, a bit each: bit n is file n of the facts, which are sorted by path bytes (spec 0).
 
     A set as an integer makes a step one `&`, a count one `bit_count`, and the first path in byte order the lowest bit.

@@ -40,8 +40,7 @@ class PatternFault(NamedTuple):
     message: str
 
 
-@frozen(eq=False)
-class Arm:
+class Arm(NamedTuple):
     """Paths that begin with one of `heads` and go on as `rest`, a regular expression, says; each of them holds `needle`."""
 
     heads: tuple[str, ...]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
-
-from attrs import frozen
+from typing import Any, Final, NamedTuple
 
 from discern.definitions import Definition, EntryDrop, Policy, PolicyInvalid
 from discern.fields import FIELD_PARSERS, Fault, path_patterns, type_name
@@ -26,8 +24,7 @@ _NO_QUESTION_FILE: Final = (
 )
 
 
-@frozen(eq=False)
-class _Governing:
+class _Governing(NamedTuple):
     """What an entry draws on: the whole file, the patterns of each scope with references put in, and the question files."""
 
     document: Mapping[str, Any]

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from attrs import frozen
-
 from discern.text import holds_surrogate, one_line
 from discern.vocabulary import JUDGEMENTS_LIMIT, RATIONALE_LIMIT, State
 
@@ -37,8 +35,7 @@ class Standing(NamedTuple):
     rationale: str | None = None
 
 
-@frozen
-class Word:
+class Word(NamedTuple):
     """One declaration, bound to what it judged (spec 8.2)."""
 
     definition: str
@@ -47,8 +44,7 @@ class Word:
     rationale: str | None = None
 
 
-@frozen
-class Question:
+class Question(NamedTuple):
     """What the last evaluation asked of one checkpoint, None if nothing, and every word ever given on it, the oldest first."""
 
     served: Pair | None = None
@@ -66,8 +62,7 @@ class StoreFault(NamedTuple):
     account: str
 
 
-@frozen
-class Refusal:
+class Refusal(NamedTuple):
     """A declaration that records nothing, and why, in one line that is safe to show (spec 8.3)."""
 
     message: str

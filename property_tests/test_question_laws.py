@@ -32,7 +32,7 @@ numbers = st.integers(0, 3)
 hashes = st.builds(hashed, numbers)
 pairs = st.builds(Pair, hashes, st.none() | hashes)
 rationales = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=500).filter(str.strip)
-words = st.builds(Word, hashes, hashes, st.just("met")) | st.builds(Word, hashes, hashes, st.just("unmet"), rationales)
+words = st.builds(Word, hashes, hashes, st.just("met"), st.none()) | st.builds(Word, hashes, hashes, st.just("unmet"), rationales)
 books = st.dictionaries(
     st.text(st.characters(exclude_categories=("Cs",))), st.builds(Question, st.none() | pairs, st.lists(words).map(tuple))
 )

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
-from attrs import field, frozen
-
 from discern.definitions import Definition
 from discern.effects.git import Refused
 from discern.effects.opening import Ground, Opening
@@ -30,11 +28,10 @@ if TYPE_CHECKING:
 NO_SUBJECT = "a matched path has no object id that Git would store, so no declaration can be bound to it"
 
 
-@frozen(kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What to evaluate, and how (spec 9.1). With `dry_run` no command runs and nothing is written (spec 6.1)."""
 
-    asked: Asked = field(factory=Asked)
+    asked: Asked = Asked()
     ids: tuple[str, ...] = ()
     dry_run: bool = False
     fail_on: tuple[FailOn, ...] = ("awaiting",)
