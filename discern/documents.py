@@ -126,7 +126,7 @@ def result_document(result: Result) -> ResultDocument:
         "policy": {"commit": result.policy_commit, "trunk": result.trunk, "other_bases": list(result.other_bases)},
         "candidate": {"head": result.head, "kind": "commit" if result.candidate == "commit" else "worktree"},
         "blocking": result.blocking,
-        "checkpoints": [_checkpoint(judgement, told) for judgement in result.checkpoints],
+        "checkpoints": [_checkpoint(one, told, path_values(one.evaluation.matched)) for one in result.checkpoints],
         "drops": drops,
     }
 
@@ -139,8 +139,7 @@ def result_json(result: Result) -> Iterator[str]:
         yield f'{"{" if name == "version" else ","}"{name}":'
         if name == "checkpoints":
             texts = PathTexts()
-            checkpoints = (_checkpoint(judgement, told) for judgement in result.checkpoints)
-            yield from listed(texts.dumps(checkpoint, checkpoint["matched"]) for checkpoint in checkpoints)
+            yield from listed(texts.dumps(_checkpoint(one, told, []), one.evaluation.matched) for one in result.checkpoints)
         else:
             yield dumps(value)
     yield "}\n"
@@ -167,7 +166,7 @@ class PathTexts:
         self._known: dict[tuple[PathValue, ...], str] = {}
 
     def dumps(self, document: Mapping[str, object], matched: Sequence[PathValue]) -> Iterator[str]:
-        """`dumps` of a document whose `matched` are these paths, in pieces."""
+        """`dumps` of a document whose `matched` are these paths, given as they are or as JSON carries them, in pieces."""
         before, after = dumps({**document, "matched": []}).split('"matched":[]', 1)
         yield f'{before}"matched":'
         yield self._text(tuple(matched))
@@ -186,7 +185,7 @@ def _paths_json(paths: tuple[str, ...]) -> str:
     # Nothing to escape, as a rule: then a join takes a quarter of the encoder's time.
     texts = '","'.join(paths)
     plain = texts.isascii() and len(texts.encode().translate(None, _PLAIN)) == 2 * (len(paths) - 1)
-    return f'["{texts}"]' if plain else dumps(paths)
+    return f'["{texts}"]' if plain else dumps(path_values(paths))
 
 
 def dumps(document: object) -> str:
@@ -213,14 +212,14 @@ def drop_document(drop: DropRecord) -> DropDocument:
     }
 
 
-def _checkpoint(judgement: Judgement, drops: Drops) -> CheckpointDocument:
+def _checkpoint(judgement: Judgement, drops: Drops, matched: list[PathValue]) -> CheckpointDocument:
     definition, evaluation = judgement.definition, judgement.evaluation
     document: CheckpointDocument = {
         "id": definition.id,
         "mode": definition.mode,
         "outcome": evaluation.outcome,
         **_where_it_applies(judgement, drops),
-        "matched": path_values(evaluation.matched),
+        "matched": matched,
         "related": [related_document(related) for related in evaluation.related],
         "state": judgement.state,
         "definition_hash": judgement.definition_hash,

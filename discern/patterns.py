@@ -313,7 +313,7 @@ class Listing:
         for low in range(start - start % BLOCK, stop, BLOCK):
             run = self.paths[max(start, low) : min(stop, low + BLOCK)]
             if needle in self._blocks[low // BLOCK]:
-                taken += bytes(needle in path and match(path, length) is not None for path in run)
+                taken += bytes([needle in path and match(path, length) is not None for path in run])
             else:
                 taken += bytes(len(run))
         return mask_of(taken) << start

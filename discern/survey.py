@@ -35,7 +35,7 @@ class Outline:
         self.listing = listing
         self.everything = (1 << len(listing.paths)) - 1
         self._generated = generated
-        self._kinds = {kind: mask_of(one == kind for one in kinds) for kind in KINDS}
+        self._kinds = {kind: mask_of([one == kind for one in kinds]) for kind in KINDS}
 
     def of_kind(self, *kinds: Kind) -> int:
         """The files of any of these kinds."""
@@ -61,7 +61,7 @@ class Survey(Outline):
         """From the facts and, if there is one already, the listing of their paths, which remembers what its patterns matched."""
         changes = facts.changes
         listing = listing or Listing(tuple(change.path for change in changes))
-        super().__init__(listing, [change.kind for change in changes], mask_of(change.generated for change in changes))
+        super().__init__(listing, [change.kind for change in changes], mask_of([change.generated for change in changes]))
         self._facts = facts
         self._bases: dict[tuple[bool, tuple[str, ...]], AdmittedBase] = {}
         self._totals: dict[int, Lines] = {}
@@ -90,12 +90,12 @@ class Survey(Outline):
     def _lost(self) -> dict[FileFact, int]:
         changes = self._facts.changes
         facts: tuple[FileFact, ...] = ("content", "binary", "lines")
-        return {fact: mask_of(isinstance(getattr(change, fact), _LACKS) for change in changes) for fact in facts}
+        return {fact: mask_of([isinstance(getattr(change, fact), _LACKS) for change in changes]) for fact in facts}
 
     @cached_property
     def binary(self) -> int:
         """The files known to be binary."""
-        return mask_of(change.binary is True for change in self._facts.changes)
+        return mask_of([change.binary is True for change in self._facts.changes])
 
     @cached_property
     def added_lines(self) -> Search:

@@ -56,12 +56,10 @@ def doubted(facts: FileFacts) -> FileFacts:
     return FileFacts(*(fact if isinstance(fact, Unavailable | NotCollected) else Unavailable("inconsistent") for fact in facts))
 
 
-def counted(counts: Counts, index: int) -> FileFacts:
-    """What Git's counts say of a file."""
-    if index not in counts:
-        return unknown("inconsistent")
-    count = counts[index]
-    return FileFacts(False, Lines(*count)) if count is not None else BINARY
+def counted(counts: Counts) -> dict[int, FileFacts]:
+    """What Git's counts say of each file: one record for all that count alike, as most of many do."""
+    alike = {count: FileFacts(False, Lines(*count)) if count is not None else BINARY for count in set(counts.values())}
+    return {index: alike[count] for index, count in counts.items()}
 
 
 class Collector:
@@ -141,7 +139,8 @@ class Collector:
         self._failed = stream.failed or not all(answer.ok for answer in answers)
         for answer in answers:
             counts |= parse_counts(answer.output) or {}
-        facts = {index: UNSEEN if index in unseen else counted(counts, index) for index in compared}
+        told = counted(counts) | dict.fromkeys(unseen, UNSEEN)
+        facts = {index: told.get(index) or unknown("inconsistent") for index in compared}
         binary = {index: compared[index] for index, fact in facts.items() if fact is BINARY}
         big = {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}
         return facts | big, {index: sections.get(index, []) for index in read.keys() - big.keys()}

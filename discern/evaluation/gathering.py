@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from discern.definitions import Policy
@@ -87,7 +88,8 @@ def collect(
 def wants(wanted: Demand, count: int) -> dict[int, Wanted]:
     """The demanded facts by file."""
     rows = zip(*(flags(files, count) for files in (wanted.binary, wanted.lines, wanted.content)), strict=True)
-    return {index: Wanted(*map(bool, row)) for index, row in enumerate(rows) if any(row)}
+    kinds = {row: Wanted(*map(bool, row)) for row in product((0, 1), repeat=3) if any(row)}  # seven records for all files
+    return {index: kinds[row] for index, row in enumerate(rows) if row in kinds}
 
 
 def base_tree(listing: bytes, prefix: str, policy: Policy) -> BaseTree:
