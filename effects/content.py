@@ -139,8 +139,8 @@ class Collector:
         self._failed = stream.failed or not all(answer.ok for answer in answers)
         for answer in answers:
             counts |= parse_counts(answer.output) or {}
-        told = counted(counts) | dict.fromkeys(unseen, UNSEEN)
-        facts = {index: told.get(index) or unknown("inconsistent") for index in compared}
+        known = counted(counts) | dict.fromkeys(unseen, UNSEEN)
+        facts = {index: known.get(index) or unknown("inconsistent") for index in compared}
         binary = {index: compared[index] for index, fact in facts.items() if fact is BINARY}
         big = {index: self._look_at(binary[index]) for index in sorted(self._past(BIG_FILE, binary))}
         return facts | big, {index: sections.get(index, []) for index in read.keys() - big.keys()}
