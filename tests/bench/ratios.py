@@ -7,10 +7,13 @@ Builds repositories of four sizes in a temporary directory (or takes one that is
     floor    each Git command alone, one after the other, its output read to the end; and a fresh interpreter that imports the
              libraries that discern is built on, and does nothing else
     discern  `discern evaluate --format json`
+    facts    collecting alone: `collect` of the library in a fresh interpreter, nothing judged, identified or written
 
 Ratios are taken round by round and printed as min / median / max: a machine that drifts moves both sides. Processor time is
 that of all processes, peak memory that of the largest. Simpler than it could be: which files the commands are asked about is what
 discern itself says (the demand of spec 4.5), and the patch is read to its end, where discern stops at a budget.
+
+The second line is collecting over the floor and, without the start-up on both sides, over the Git commands alone.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ SIZES = {
     "monorepo": Size(changed=20_000, base=200_000, untracked=1_000, definitions=200, commits=100, share=0.15),
 }
 IMPORTS = "import attrs, cattrs, returns.result, toolz, json, subprocess, hashlib, tomllib"
+COLLECT = "import gc, os; gc.disable(); from discern import collect; collect().unwrap(); os._exit(0)"
 FLAGS = ["-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev", "--ignore-submodules=dirty"]
 
 
@@ -152,20 +156,28 @@ def compare(name: str, root: Path, rounds: int) -> None:
     """Measure and print a row."""
     with room() as folder:
         steps = floor(root, folder / "aside")
-        importing = [EVALUATE[0], "-c", IMPORTS]
-
-        def bottom() -> Run:
-            runs = [measure(step.argv, root, step.environment, step.stdin) for step in steps]
-            return together([*runs, measure(importing, folder)])
-
-        found = paired((bottom, lambda: evaluate(root)), rounds)
-    if any(low.status for low, _ in found):
-        raise SystemExit(f"{name}: a command of the floor failed")
-    wall, cpu = ([getattr(high, what) / getattr(low, what) for low, high in found] for what in ("wall", "cpu"))
-    lowest, ours = ([median([getattr(pair[n], what) for pair in found]) * 1000 for what in ("wall", "cpu")] for n in (0, 1))
+        work = (
+            lambda: together([measure(step.argv, root, step.environment, step.stdin) for step in steps]),
+            lambda: measure([EVALUATE[0], "-c", IMPORTS], folder),
+            lambda: evaluate(root),
+            lambda: measure([EVALUATE[0], "-P", "-c", COLLECT], root),
+        )
+        found = [(together([low, start]), low, start, high, facts) for low, start, high, facts in paired(work, rounds)]
+    if any(floor.status or facts.status for floor, *_, facts in found):
+        raise SystemExit(f"{name}: a command of the floor failed, or collecting did")
+    wall, cpu = ([getattr(high, what) / getattr(floor, what) for floor, _, _, high, _ in found] for what in ("wall", "cpu"))
+    lowest, ours = ([median([getattr(runs[n], what) for runs in found]) * 1000 for what in ("wall", "cpu")] for n in (0, 3))
     print(
-        f"{name:10} {spread(wall)}   {spread(cpu)} {max(high.mib for _, high in found):6.0f} {processes(root):5}"
-        f"   floor {lowest[0]:.0f} ms, CPU {lowest[1]:.0f}; discern {ours[0]:.0f} ms, CPU {ours[1]:.0f}",
+        f"{name:10} {spread(wall)}   {spread(cpu)} {max(high.mib for _, _, _, high, _ in found):6.0f} {processes(root):5}"
+        f"   floor {lowest[0]:.0f} ms, CPU {lowest[1]:.0f}; discern {ours[0]:.0f} ms, CPU {ours[1]:.0f}"
+    )
+    wall, cpu = ([getattr(facts, what) / getattr(floor, what) for floor, *_, facts in found] for what in ("wall", "cpu"))
+    without = [
+        [(getattr(facts, what) - getattr(start, what)) / getattr(low, what) for _, low, start, _, facts in found]
+        for what in ("wall", "cpu")
+    ]
+    print(
+        f"{'  facts':10} {spread(wall)}   {spread(cpu)}   over Git alone: wall {spread(without[0])}, CPU {spread(without[1])}",
         flush=True,
     )
 
