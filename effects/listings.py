@@ -45,6 +45,7 @@ class Marks:
     def __init__(self) -> None:
         self.hidden: list[tuple[str, bytes]] = []
         self.untracked: list[bytes] = []
+        self.attributes_off_disk = False  # the index has a `.gitattributes` that is not there: found out later
         self._tail = b"\0"  # what is not ended yet, from the end of the entry before
 
     def take(self, piece: bytes) -> bool:

@@ -71,7 +71,7 @@ def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes
 
 
 def add_files(git: Git, repository: Repository, sealed: Sealed, compared: tuple[str, ...], paths: list[bytes]) -> bytes | None:
-    """Add tracked files to a copy of the index, and how it then differs from a tree, as raw rows; None if a file stops Git.
+    """Add files to a copy of the index, and how it then differs from a tree, as raw rows; None if a file stops Git.
 
     Only an index knows whether a file was stored with line ends of two characters, which then stay, and what the attributes in it
     say that are not on disk: `hash-object` has none.
@@ -85,7 +85,7 @@ def add_files(git: Git, repository: Repository, sealed: Sealed, compared: tuple[
     ours = storing(repository, sealed)
     ours = ours._replace(options=(*ours.options, "-c", "core.splitIndex=false"), environment=ours.environment | place)
     names = b"".join(path + b"\0" for path in paths)
-    if not git.wait(git.ask(ours, "update-index", "-z", "--stdin", stdin=names)).ok:
+    if not git.wait(git.ask(ours, "update-index", "--add", "-z", "--stdin", stdin=names)).ok:
         return None
     alone = sealed.setting._replace(environment=sealed.setting.environment | place)
     answer = git.wait(git.ask(alone, "diff-index", "--cached", *compared))

@@ -7,9 +7,10 @@ import stat
 from collections.abc import Iterable
 
 from discern.effects.git import Git
+from discern.effects.listings import RAW, parse_raw
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, Sealed, blob_id
-from discern.effects.storing import hash_files, keeps_modes, storing
+from discern.effects.storing import add_files, hash_files, keeps_modes, storing
 from discern.effects.view import LINK, Change
 from discern.effects.worktree import Signature, Worktree, signature
 from discern.vocabulary import SUBJECT_FILE_LIMIT
@@ -24,10 +25,12 @@ def identify(
     worktree: Worktree | None,
     changes: tuple[Change, ...],
     wanted: Iterable[int],
+    by_index: str | None = None,
 ) -> dict[int, Sides]:
     """Both sides of these changed paths, by index; one that has no safe identity is left out.
 
-    What could not be read has none, nor has a repository that lies untracked in the tree.
+    What could not be read has none, nor has a repository that lies untracked in the tree. `by_index`: the policy commit's tree,
+    if the index has attributes that are not on disk.
     """
     wanted = list(wanted)
     sides: dict[int, Sides] = {
@@ -37,13 +40,19 @@ def identify(
     }
     untracked = [index for index in wanted if changes[index].untracked]
     if untracked and worktree is not None:
-        entries = store_names(git, repository, sealed, worktree, changes, untracked)
+        entries = store_names(git, repository, sealed, worktree, changes, untracked, by_index)
         sides |= {index: (None, entry) for index, entry in entries.items()}
     return sides
 
 
 def store_names(
-    git: Git, repository: Repository, sealed: Sealed, worktree: Worktree, changes: tuple[Change, ...], untracked: list[int]
+    git: Git,
+    repository: Repository,
+    sealed: Sealed,
+    worktree: Worktree,
+    changes: tuple[Change, ...],
+    untracked: list[int],
+    by_index: str | None,
 ) -> dict[int, Entry]:
     """What `git add` would make of untracked files: links as their target text, regular files from a verified descriptor."""
     entries: dict[int, Entry] = {}
@@ -64,7 +73,12 @@ def store_names(
     executable = bool(regular) and any(seen.mode & stat.S_IXUSR for _, seen in regular) and keeps_modes(git, repository)
     prefix = os.fsencode(repository.prefix)
     paths = [prefix + changes[index].path for index, _ in regular]
-    oids = hash_files(git, storing(repository, sealed), paths, store=False)
+    if by_index is None:
+        oids = hash_files(git, storing(repository, sealed), paths, store=False)
+    else:
+        rows = parse_raw(add_files(git, repository, sealed, (*RAW, by_index, "--"), paths) or b"") or []
+        added = {row.path: row.after.oid for row in rows}
+        oids = [added.get(path) for path in paths]
     for (index, seen), oid in zip(regular, oids, strict=True):
         info = worktree.look_again(changes[index].path)
         # Hashed was what was verified, and nothing else.

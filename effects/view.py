@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 from discern.effects.git import Git, Question, advice
 from discern.effects.gitlinks import checked_out
-from discern.effects.listings import DIRTY, NO_ENTRY, RAW, Listings, Row, parse_raw, unopened
+from discern.effects.listings import DIRTY, NO_ENTRY, RAW, Listings, Marks, Row, parse_raw, unopened
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, Sealed, blob_id
 from discern.effects.storing import add_files, hash_files, keeps_modes, storing, unfiltered
@@ -77,7 +76,7 @@ def changes(
         with Worktree(repository.top) as worktree:
             if answers[1].words:  # Git passes over what it cannot look at, and only says so
                 rows[1] += room.missed(worktree, {row.path for row in rows[1]} | {path for _, path in listings.marks.hidden})
-            room.look_at(worktree, rows[1], listings.marks.hidden, {row.path for row in rows[0] if row.letter == "U"})
+            room.look_at(worktree, rows[1], listings.marks, {row.path for row in rows[0] if row.letter == "U"})
         own = sealed.below(repository.top)  # the temporary directory may lie in the working tree
         # A directory that cannot be opened is one untracked path, like a repository: what is in it nobody knows.
         for path in (path.rstrip(b"/") for path in (*listings.marks.untracked, *closed) if not path.startswith(own)):
@@ -107,22 +106,19 @@ class Enumeration:
         self._index_matters = False  # to what a dirty file would be stored as
         self._found = found
 
-    def look_at(
-        self, worktree: Worktree, rows: Iterable[Row], hidden: Iterable[tuple[str, bytes]], staged_unmerged: set[bytes]
-    ) -> None:
+    def look_at(self, worktree: Worktree, rows: list[Row], marks: Marks, staged_unmerged: set[bytes]) -> None:
         """Work in the files that may differ: those Git names, those its index flags hide, and unmerged ones (spec 4.1, 4.2)."""
-        rows, hidden = list(rows), list(hidden)
         unmerged = staged_unmerged | {row.path for row in rows if row.letter == "U"}
         dirty: dict[bytes, Candidate] = {}
-        off_disk = [row.path for row in rows if row.letter == "D"] + [path for _, path in hidden]
-        self._index_matters = any(path.endswith(b".gitattributes") for path in off_disk)
+        off_disk = [row.path for row in rows if row.letter == "D"] + [path for _, path in marks.hidden]
+        marks.attributes_off_disk = self._index_matters = any(path.endswith(b".gitattributes") for path in off_disk)
         self._gone([row for row in rows if row.letter == "D" and row.path not in unmerged])
         for row in rows:
             if row.letter != "D" and row.path not in unmerged:
                 dirty[row.path] = Candidate(
                     row.path, row.before if row.before.mode != "000000" else None, row.after.mode, listed=True
                 )
-        for flag, path in hidden:
+        for flag, path in marks.hidden:
             self._unhide(worktree, flag, path, dirty)
         for path in unmerged:
             self._unmerged(worktree, path, dirty)

@@ -204,6 +204,21 @@ def test_without_git_each_command_says_so(start, tmp_path):
         assert b"install Git" in done.stderr, (words, done.stderr)
 
 
+@pytest.mark.parametrize("how", ["deleted", "sparse"])
+def test_attributes_that_only_the_index_has_decide_what_a_new_file_would_be(start, how):
+    """spec 7.2: adding it moves nothing."""
+    repo = start({"discern.toml": PLAIN, "d/.gitattributes": "*.t text\n"})
+    if how == "sparse":
+        repo.git("update-index", "--skip-worktree", "d/.gitattributes")
+    repo.remove("d/.gitattributes")
+    repo.write("d/f.t", "a\r\nb\r\n")
+    repo.write("d/run.t", "a\r\n", 0o755)
+    before = [one.subject for one in repo.evaluate().checkpoints]
+    repo.git("add", "d/f.t", "d/run.t")
+    assert [one.subject for one in repo.evaluate().checkpoints] == before
+    assert None not in before
+
+
 @pytest.mark.parametrize("filtered", ["keep", "*"])
 def test_a_filter_that_fails_on_a_file_as_young_as_the_index_loses_nothing_and_tells_nothing(start, filtered):
     """spec 4.8, 8.6: Git compares such a file's content, and ends with what the filter says."""

@@ -64,7 +64,9 @@ def look_up(
     matched = set[str]().union(*{evaluation.matched for evaluation in carrying})
     pairs = {(one.for_path, one.path) for evaluation in carrying for one in evaluation.related}
     wanted = sorted(place[path] for path in matched)
-    sides = identify(git, ground.repository, ground.sealed, worktree, gathered.changes, wanted)
+    marks = ground.listings.marks if ground.listings is not None else None
+    by_index = commit.tree if marks is not None and marks.attributes_off_disk else None
+    sides = identify(git, ground.repository, ground.sealed, worktree, gathered.changes, wanted, by_index)
     beside = siblings(ground.repository, ground.objects, commit.tree, gathered.changes, sorted({path for _, path in pairs}))
     return Rows(
         {path: path_row(path, *sides[place[path]]) for path in matched if place[path] in sides},
