@@ -186,6 +186,11 @@ class Objects:
         """What a tree holds at a path, directories walked one by one, so that a link on the way is seen as one."""
         return self.entries(tree, [path])[path]
 
+    def files(self, tree: str, paths: Iterable[bytes]) -> dict[bytes, Entry | None]:
+        """What a tree holds at many paths of files: a directory in the place of one is none."""
+        found = self.entries(tree, paths)
+        return {path: entry if entry is None or entry.mode != TREE else None for path, entry in found.items()}
+
     def entries(self, tree: str, paths: Iterable[bytes]) -> dict[bytes, Entry | None]:
         """The same of many paths: all trees of one depth are asked for at once."""
         places: dict[bytes, tuple[str | None, list[bytes]]] = {path: (tree, path.split(b"/")) for path in paths}

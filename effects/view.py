@@ -147,7 +147,7 @@ class Enumeration:
         """Files that the index has and the working tree has not. What was only meant to be added shows as an empty file there."""
         empty = blob_id(b"", self._sealed.object_format)
         meant = [row.path for row in rows if row.before.oid == empty and row.path not in self._found]
-        bases = self._objects.entries(self._policy_tree, meant)
+        bases = self._objects.files(self._policy_tree, meant)
         for row in rows:
             self._settle(row.path, bases[row.path] if row.path in bases else self._base(row.path, row.before), None)
 
@@ -157,13 +157,13 @@ class Enumeration:
         if sparse and worktree.look(path) == "absent":
             return
         staged = self._found.get(path)
-        index = staged.current if staged is not None else self._objects.entry(self._policy_tree, path)
+        index = staged.current if staged is not None else self._objects.files(self._policy_tree, [path])[path]
         if not (sparse and look(worktree, path, index) == "absent"):
             self._ask_file(worktree, path, index, dirty)
 
     def _unmerged(self, worktree: Worktree, path: bytes, dirty: dict[bytes, Candidate]) -> None:
         """What Git's diff from the policy commit to the working tree says of an unmerged path (spec 4.1)."""
-        base = self._objects.entry(self._policy_tree, path)
+        base = self._objects.files(self._policy_tree, [path])[path]
         self._found[path] = Change(path, "modified" if base else "added", base, None)
         self._ask_file(worktree, path, base, dirty)
 
@@ -295,7 +295,7 @@ class Enumeration:
         if found is None:
             return {}
         oids = {row.path: row.after.oid for row in found}
-        bases = self._objects.entries(self._policy_tree, [path for path in paths if path not in oids])  # what they are back at
+        bases = self._objects.files(self._policy_tree, [path for path in paths if path not in oids])  # what they are back at
         return {path: oids.get(path) or (base.oid if (base := bases.get(path)) is not None else None) for path in paths}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -202,6 +203,18 @@ def test_without_git_each_command_says_so(start, tmp_path):
         done = subprocess.run(command, cwd=repo.path, env=environment, capture_output=True, check=False)
         assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
         assert b"install Git" in done.stderr, (words, done.stderr)
+
+
+def test_a_directory_of_the_policy_commit_is_no_side_of_a_file(start):
+    """spec 4.1: what was only meant to be added in its place, and is gone, is no change."""
+    repo = start({"d/x": "x\n", "d/y": "y\n"})
+    shutil.rmtree(repo.at("d"))
+    repo.write("d", "file\n")
+    repo.git("add", "-N", "d")
+    assert {path: shape[0] for path, shape in repo.view().shapes.items()} == {"d": "added", "d/x": "deleted", "d/y": "deleted"}
+    repo.remove("d")
+    repo.write("d/y", "y\n")
+    assert {path: shape[0] for path, shape in repo.view().shapes.items()} == {"d/x": "deleted", "d/y": "deleted"}
 
 
 @pytest.mark.parametrize("how", ["deleted", "sparse"])
