@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 PathValue = str | BytesPath
+TEXTS_KEPT: Final = 4 << 20  # characters of encoded lists, while a document is written: a large one is not held whole
 _PLAIN: Final = bytes(set(range(32, 127)) - set(b'"\\'))  # what JSON writes as it is
 
 
@@ -160,10 +161,11 @@ def listed(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 class PathTexts:
-    """Lists of paths as JSON, each encoded once: many checkpoints match the very same files, by the thousand."""
+    """Lists of paths as JSON, each encoded once as far as there is room: many checkpoints match the very same files."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[PathValue, ...], str] = {}
+        self._room = TEXTS_KEPT
 
     def dumps(self, document: Mapping[str, object], matched: Sequence[PathValue]) -> Iterator[str]:
         """`dumps` of a document whose `matched` are these paths, given as they are or as JSON carries them, in pieces."""
@@ -174,11 +176,13 @@ class PathTexts:
 
     def _text(self, paths: tuple[PathValue, ...]) -> str:
         try:
-            if paths not in self._known:
-                self._known[paths] = _paths_json(paths)  # type: ignore[arg-type]
+            text = self._known.get(paths) or _paths_json(paths)  # type: ignore[arg-type]
         except TypeError:  # one is not valid UTF-8, and no text
             return dumps(paths)
-        return self._known[paths]
+        if paths not in self._known and len(text) <= self._room:
+            self._room -= len(text)
+            self._known[paths] = text
+        return text
 
 
 def _paths_json(paths: tuple[str, ...]) -> str:
