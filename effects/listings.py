@@ -73,7 +73,7 @@ class Listings(NamedTuple):
 
 def start(git: Git, repository: Repository, sealed: Sealed, policy_commit: str, commit: str | None) -> Listings:
     """Ask for everything that is changed; the answers come while others work."""
-    below = ("--", repository.prefix) if repository.prefix else ("--",)
+    below = repository.below
     if commit is not None:
         return Listings(git.ask(sealed.setting, "diff-tree", *RAW, policy_commit, commit, *below))
     marks = Marks()

@@ -42,6 +42,11 @@ class Repository(NamedTuple):
         """The project root."""
         return os.path.join(self.top, self.prefix).rstrip("/") or "/"
 
+    @property
+    def below(self) -> tuple[str, ...]:
+        """How Git is asked, in `top`, for nothing but what lies below the project root."""
+        return ("--", self.prefix) if self.prefix else ("--",)
+
 
 class Trunk(NamedTuple):
     """What the change is compared with. `ref` is its full name, or None where it was named by something else."""

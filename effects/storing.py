@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from discern.effects.git import Git, Setting
+from discern.effects.listings import RAW, parse_raw
 from discern.effects.repository import Repository
 from discern.effects.sealed import Sealed, quoted
 
@@ -70,8 +71,8 @@ def converted_last(git: Git, setting: Setting, paths: list[bytes]) -> list[bytes
     return sorted(paths, key=lambda path: path in converted)
 
 
-def add_files(git: Git, repository: Repository, sealed: Sealed, compared: tuple[str, ...], paths: list[bytes]) -> bytes | None:
-    """Add files to a copy of the index, and how it then differs from a tree, as raw rows; None if a file stops Git.
+def add_files(git: Git, repository: Repository, sealed: Sealed, tree: str, paths: list[bytes]) -> dict[bytes, str] | None:
+    """The ids of files added to a copy of the index, by path, where it then differs from a tree; None if a file stops Git.
 
     Only an index knows whether a file was stored with line ends of two characters, which then stay, and what the attributes in it
     say that are not on disk: `hash-object` has none.
@@ -88,8 +89,9 @@ def add_files(git: Git, repository: Repository, sealed: Sealed, compared: tuple[
     if not git.wait(git.ask(ours, "update-index", "--add", "-z", "--stdin", stdin=names)).ok:
         return None
     alone = sealed.setting._replace(environment=sealed.setting.environment | place)
-    answer = git.wait(git.ask(alone, "diff-index", "--cached", *compared))
-    return answer.output if answer.ok else None
+    answer = git.wait(git.ask(alone, "diff-index", "--cached", *RAW, tree, "--"))
+    rows = parse_raw(answer.output) if answer.ok else None
+    return {row.path: row.after.oid for row in rows} if rows is not None else None
 
 
 def keeps_modes(git: Git, repository: Repository) -> bool:

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterable
 
 from discern.effects.git import Git
-from discern.effects.listings import RAW, parse_raw
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, Sealed, blob_id
 from discern.effects.storing import add_files, hash_files, keeps_modes, storing
@@ -76,8 +75,7 @@ def store_names(
     if by_index is None:
         oids = hash_files(git, storing(repository, sealed), paths, store=False)
     else:
-        rows = parse_raw(add_files(git, repository, sealed, (*RAW, by_index, "--"), paths) or b"") or []
-        added = {row.path: row.after.oid for row in rows}
+        added = add_files(git, repository, sealed, by_index, paths) or {}
         oids = [added.get(path) for path in paths]
     for (index, seen), oid in zip(regular, oids, strict=True):
         info = worktree.look_again(changes[index].path)

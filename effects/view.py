@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from discern.effects.git import Git, Question, advice
 from discern.effects.gitlinks import checked_out
-from discern.effects.listings import DIRTY, NO_ENTRY, RAW, Listings, Marks, Row, parse_raw, unopened
+from discern.effects.listings import DIRTY, NO_ENTRY, Listings, Marks, Row, parse_raw, unopened
 from discern.effects.repository import Repository
 from discern.effects.sealed import Entry, Objects, Sealed, blob_id
 from discern.effects.storing import add_files, hash_files, keeps_modes, storing, unfiltered
@@ -58,8 +58,7 @@ def changes(
     if len(answers) > 1 and not answers[1].ok:
         # A filter that fails on a file as young as the index ends it: without filters the file is listed at the most, and then
         # it is stored, which fails for it alone. Its words are not told: they may hold what the filter was given (spec 8.6).
-        below = ("--", repository.prefix) if repository.prefix else ("--",)
-        answers[1] = git.wait(git.ask(unfiltered(git, repository.setting), *DIRTY, *below))
+        answers[1] = git.wait(git.ask(unfiltered(git, repository.setting), *DIRTY, *repository.below))
     if not all(answer.ok for answer in answers):
         failed = b" ".join(answer.words for number, answer in enumerate(answers) if not answer.ok and number != 1)
         return f"Git could not list the change: {advice(failed)}".removesuffix(": ")
@@ -116,7 +115,7 @@ class Enumeration:
         for row in rows:
             if row.letter != "D" and row.path not in unmerged:
                 dirty[row.path] = Candidate(
-                    row.path, row.before if row.before.mode != "000000" else None, row.after.mode, listed=True
+                    row.path, row.before if row.before.mode != NO_ENTRY.mode else None, row.after.mode, listed=True
                 )
         for flag, path in marks.hidden:
             self._unhide(worktree, flag, path, dirty)
@@ -126,8 +125,8 @@ class Enumeration:
 
     def missed(self, worktree: Worktree, told: set[bytes]) -> list[Row]:
         """Tracked files that Git could not look at, nor told of: gone, where links stand in their way, else lost (spec 4.8)."""
-        below = ("--", self._repository.prefix) if self._repository.prefix else ("--",)
-        answer = self._git.wait(self._git.ask(self._repository.setting, "ls-files", "-z", "--stage", *below))
+        asked = ("ls-files", "-z", "--stage", *self._repository.below)
+        answer = self._git.wait(self._git.ask(self._repository.setting, *asked))
         rows = []
         for line in answer.output.split(b"\0")[:-1]:
             words, _, path = line.partition(b"\t")
@@ -143,6 +142,9 @@ class Enumeration:
         """The policy tree's side: what the staged change says, else the index's own, since then they are the same."""
         return self._found[path].base if path in self._found else index
 
+    def _in_policy(self, path: bytes) -> Entry | None:
+        return self._objects.files(self._policy_tree, [path])[path]
+
     def _gone(self, rows: list[Row]) -> None:
         """Files that the index has and the working tree has not. What was only meant to be added shows as an empty file there."""
         empty = blob_id(b"", self._sealed.object_format)
@@ -157,13 +159,13 @@ class Enumeration:
         if sparse and worktree.look(path) == "absent":
             return
         staged = self._found.get(path)
-        index = staged.current if staged is not None else self._objects.files(self._policy_tree, [path])[path]
+        index = staged.current if staged is not None else self._in_policy(path)
         if not (sparse and look(worktree, path, index) == "absent"):
             self._ask_file(worktree, path, index, dirty)
 
     def _unmerged(self, worktree: Worktree, path: bytes, dirty: dict[bytes, Candidate]) -> None:
         """What Git's diff from the policy commit to the working tree says of an unmerged path (spec 4.1)."""
-        base = self._objects.files(self._policy_tree, [path])[path]
+        base = self._in_policy(path)
         self._found[path] = Change(path, "modified" if base else "added", base, None)
         self._ask_file(worktree, path, base, dirty)
 
@@ -231,11 +233,12 @@ class Enumeration:
         moved = checked_out(self._git, self._repository, self._sealed, recorded)
         for path, stored in ((candidate.path, candidate.stored) for candidate in repositories):
             base = self._base(path, stored)
-            oid = moved.get(path, recorded[path]) if moved is not None else None
-            current = Entry(GITLINK, oid) if oid is not None else None
-            if current is None:
+            if moved is None:
                 self._settle(path, base, None, "unreadable")
-            elif oid == nowhere or (current == base and path in self._found):
+                continue
+            oid = moved.get(path, recorded[path])
+            current = Entry(GITLINK, oid)
+            if oid == nowhere or (current == base and path in self._found):
                 self._settle(path, base, None, "not_regular")
             else:
                 self._settle(path, base, current)
@@ -290,11 +293,9 @@ class Enumeration:
 
     def _add(self, paths: list[bytes]) -> dict[bytes, str | None]:
         """What `git add` stores in a copy of the index; nothing if one of the files stops it."""
-        rows = add_files(self._git, self._repository, self._sealed, (*RAW, self._policy_tree, "--"), paths)
-        found = parse_raw(rows) if rows is not None else None
-        if found is None:
+        oids = add_files(self._git, self._repository, self._sealed, self._policy_tree, paths)
+        if oids is None:
             return {}
-        oids = {row.path: row.after.oid for row in found}
         bases = self._objects.files(self._policy_tree, [path for path in paths if path not in oids])  # what they are back at
         return {path: oids.get(path) or (base.oid if (base := bases.get(path)) is not None else None) for path in paths}
 
@@ -309,6 +310,6 @@ def look(worktree: Worktree, path: bytes, stored: Entry | None) -> os.stat_resul
 
 def from_row(row: Row) -> Change:
     """A staged or committed change."""
-    base = row.before if row.before.mode != "000000" else None
-    current = row.after if row.after.mode != "000000" else None
+    base = row.before if row.before.mode != NO_ENTRY.mode else None
+    current = row.after if row.after.mode != NO_ENTRY.mode else None
     return Change(row.path, "added" if base is None else "deleted" if current is None else "modified", base, current)
