@@ -133,20 +133,20 @@ def parser() -> Parser:
     top = Parser(prog="discern", description="Which review checkpoints does this Git change set off?")
     top.add_argument("--version", action=Version)
     commands = top.add_subparsers(metavar="COMMAND", required=True, prog="discern")
-    root, trunk, shape = (Parser(add_help=False) for _ in range(3))
-    add_root(root)
-    add_trunk(trunk)
-    add_shape(shape)
-
     fill_evaluate(commands.add_parser("evaluate", help="evaluate the change and say what it sets off"))
-    listing = commands.add_parser("checkpoints", parents=[trunk, shape], help="list the governing policy and what it would say")
+    listing = commands.add_parser("checkpoints", help="list the governing policy and what it would say")
+    add_trunk(listing)
+    add_shape(listing)
     listing.set_defaults(command=command_checkpoints, commit=None)
-    fill_declare(commands.add_parser("declare", parents=[root, shape], help="answer an open question"))
+    fill_declare(commands.add_parser("declare", help="answer an open question"))
 
     proof = commands.add_parser("proof", help="show or verify the Proof of the last evaluation")
     ways = proof.add_subparsers(metavar="WAY", required=True, prog="discern proof")
-    ways.add_parser("show", parents=[root], help="print it").set_defaults(command=command_proof_show)
-    verify = ways.add_parser("verify", parents=[trunk], help="say whether it still holds")
+    show = ways.add_parser("show", help="print it")
+    add_root(show)
+    show.set_defaults(command=command_proof_show)
+    verify = ways.add_parser("verify", help="say whether it still holds")
+    add_trunk(verify)
     verify.set_defaults(command=command_proof_verify, commit=None)
 
     commands.add_parser("conformance", help="evaluate cases, or drive an implementation over them")  # see `understood`
@@ -184,7 +184,9 @@ def fill_evaluate(evaluate: argparse.ArgumentParser) -> None:
 
 
 def fill_declare(declare: argparse.ArgumentParser) -> None:
-    """`discern declare`, its own words."""
+    """`discern declare`, all of its words."""
+    add_root(declare)
+    add_shape(declare)
     declare.add_argument("id", metavar="ID")
     word = declare.add_mutually_exclusive_group(required=True)
     word.add_argument("--met", dest="verdict", action="store_const", const="met", help="it holds")
