@@ -32,7 +32,9 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parents[1]
 STAGES: Final = tuple(f"discern.stages.{stage}" for stage in ("universe", "selection", "narrowing", "thresholds", "when"))
 POLICY: Final = ("discern.policy", "discern.fields", "discern.seeds")
-REST: Final = ("discern.survey", "discern.basetree", "discern.search", "discern.drops", "discern.identity")
+REST: Final = (
+    *("discern.governing_file", "discern.survey", "discern.basetree", "discern.search", "discern.drops", "discern.identity"),
+)
 JUDGED: Final = (*STAGES, "discern.pipeline", "discern.patterns", *POLICY)
 MODULES: Final = (*JUDGED, *REST)
 LEAST: Final = 0.9  # of the mutants of what is judged are killed
